@@ -156,4 +156,28 @@ describe('a record that says that it is deleted', () => {
     expect(await of.sync('cut')).toMatchObject({ status: 'succeeded', statsJson: { deleted: 1 } });
     expect(await of.live('cut')).toEqual(['2']);
   });
+
+  it('stays deleted where an older version of it comes after an interruption, the newest first', async () => {
+    const { resource } = openRecords('feed', {
+      ...flag,
+      response: { records: 'events', map: 'item' },
+      pagination: { kind: 'next_url', next: 'body.next' },
+    });
+    const incremental = { kind: 'cursor', cursor: { field: 'at', type: 'datetime' }, order: 'desc', settle: 'PT0S' };
+    await using of = await account({ key: 'feed', resources: [{ ...resource, incremental }] });
+    const event = (row: Row) => ({ item: row });
+    let failures = 3;
+    api.serve('feed', (query) => {
+      if (query.get('page') !== '2') {
+        const events = [event({ id: 1, at: day(4), state: 'gone' }), event({ id: 2, at: day(3) })];
+        return { body: { events, next: '/feed?page=2' } };
+      }
+      failures -= 1;
+      if (failures >= 0) return { status: 503, body: {} };
+      return { body: { events: [event({ id: 1, at: day(2) }), event({ id: 3, at: day(1) })] } };
+    });
+    expect(await of.sync('feed')).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 2, deleted: 0 } });
+    expect(await of.live('feed')).toEqual(['2', '3']);
+    expect(await of.sync('feed')).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 0, deleted: 0 } });
+  });
 });

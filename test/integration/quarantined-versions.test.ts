@@ -232,7 +232,12 @@ it('a record in quarantine is of its account: after a param has chosen another, 
   ];
   const resource = numbered('accounts_of', () => rows);
   const auth = { kind: 'basic', username: '{{ params.area[0] }}' };
-  await using of = await account({ key: 'accounts-of', resources: [resource], params: { area: ['a'] }, spec: { auth } });
+  await using of = await account({
+    key: 'accounts-of',
+    resources: [resource],
+    params: { area: ['a'] },
+    spec: { auth },
+  });
   await of.sync('accounts_of');
   expect(await openRows(of)).toHaveLength(2);
   await of.ask('PATCH', '', { params: { area: ['b'] } });

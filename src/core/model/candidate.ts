@@ -22,8 +22,8 @@ export interface Candidate {
   readonly isDeleted: boolean;
   readonly isFiltered: boolean;
   readonly retry?: Retry;
-  /** Status of its last known version, if that one was kept back. */
-  readonly before?: 'quarantined' | 'undelivered';
+  /** Status of its last known version, if that one was kept back; `unknown`: a deletion that is kept for older versions. */
+  readonly before?: 'quarantined' | 'undelivered' | 'unknown';
 }
 
 /** The external id of a candidate, as a callback for lists. */

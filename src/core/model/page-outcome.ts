@@ -26,7 +26,13 @@ export type RecordOutcome =
   /** The filter no longer keeps the record in this partition; other partitions may still have it. */
   | { readonly kind: 'leave'; readonly externalId: string }
   /** The run deletes it at its end; with `isUndelivered`, the destination has nothing of it. */
-  | { readonly kind: 'flag'; readonly record: FlaggedRecord; readonly isUndelivered: boolean }
+  | {
+      readonly kind: 'flag';
+      readonly record: FlaggedRecord;
+      readonly isUndelivered: boolean;
+      /** State of a record that was unknown: an older version may follow in a later batch. */
+      readonly entry?: RecordEntry;
+    }
   /** `flagged` if a record of the page says so; otherwise it was missing, or listed as deleted. */
   | {
       readonly kind: 'delete';

@@ -94,7 +94,7 @@ export function lastEnds(
     if (status === 'delivered') delivered.set(externalId, entry);
     if (status === 'deleted' || status === 'flagged') entries.delete(externalId);
     // A flagged record stays at the destination until it is deleted.
-    const kept = status === 'flagged' ? delivered.get(externalId) : null;
+    const kept = status === 'flagged' ? (delivered.get(externalId) ?? entry) : null;
     if (kept) entries.set(externalId, kept);
     if (version !== null) closesVersions.push({ externalId, version });
   }

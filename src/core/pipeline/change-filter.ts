@@ -1,7 +1,7 @@
 import { type Candidate, idOf } from '../model/candidate.ts';
 import type { RecordPage } from '../model/record-page.ts';
 import { cursorOfText, isOlder } from '../source/cursor/cursor-value.ts';
-import { leavesPartitions } from '../spec/connection/deletes-at-end.ts';
+import { deletesAtEnd, leavesPartitions } from '../spec/connection/deletes-at-end.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
 import { mapWithPauses } from '../work/map-with-pauses.ts';
 import type { KnownRecord, KnownRecords, Snapshot } from './known-records.ts';
@@ -41,6 +41,8 @@ export function createChangeFilter(resource: Resource, { known, redeliver }: Cha
   const leaves = leavesPartitions(resource);
   const isNewestFirst = incremental?.kind === 'cursor' && incremental.order === 'desc';
   const everyVersion = target.mode === 'append';
+  // Items that a map makes records of may be several versions of one, over more pages than an attempt reads.
+  const keepsDeletions = deletesAtEnd(resource) && resource.response.map !== undefined;
   const isOutdated = ({ retry }: Candidate): boolean => retry !== undefined && !retry.isLast && !everyVersion;
   if (changeDetection.mode === 'none')
     return async (candidates) => ({
@@ -80,16 +82,21 @@ export function createChangeFilter(resource: Resource, { known, redeliver }: Cha
       return;
     }
     // With the newest first, an older version may follow.
-    if (!before && isDeleted && hash !== null && isNewestFirst && !(leaves && candidate.isFiltered))
-      known.noteOnWay(externalId, { hash, cursor, status: 'deleted', isOnWay: true });
-    const news = before ? newsOf(candidate, { before, origin: decision.origin }) : isDeleted ? 'known' : 'news';
+    const isFirst = !before && isDeleted && hash !== null && isNewestFirst && !(leaves && candidate.isFiltered);
+    if (isFirst) known.noteOnWay(externalId, { hash, cursor, status: 'deleted', isOnWay: true });
+    const isRemembered = isFirst && keepsDeletions && !candidate.isFiltered;
+    const news = before
+      ? newsOf(candidate, { before, origin: decision.origin })
+      : isDeleted && !isRemembered
+        ? 'known'
+        : 'news';
     if (hash === null || news !== 'news' || isOutdated(candidate)) {
       if (isCarried) decision.carried += 1;
       if (news === 'stale') decision.stale += 1;
       return;
     }
     if (before) decision.allNew = false;
-    const wanted = before ? withBefore(candidate, before) : candidate;
+    const wanted = before ? withBefore(candidate, before) : isRemembered ? asUnknown(candidate) : candidate;
     if (wanted.retry?.isLast !== false && !(leaves && candidate.isFiltered))
       known.noteOnWay(externalId, { hash, cursor, status: isDeleted ? 'deleted' : 'delivered', isOnWay: true });
     decision.wanted.push(wanted);
@@ -103,6 +110,8 @@ export function createChangeFilter(resource: Resource, { known, redeliver }: Cha
     return { candidates: wanted, allNew, carried, stale, left };
   };
 }
+
+const asUnknown = (candidate: Candidate): Candidate => ({ ...candidate, before: 'unknown' });
 
 /** Whether the record is delivered or deleted; a resource without deletes drops filtered ones. */
 const isWanted = ({ isFiltered, isDeleted }: Candidate): boolean => !isFiltered || isDeleted;

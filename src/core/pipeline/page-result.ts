@@ -73,13 +73,15 @@ export function pageResult(
     }
     if (outcome.kind === 'leave') continue;
     if (outcome.kind === 'flag') {
-      const { record } = outcome;
-      if (isSimple) marked.push(record);
-      else
+      const { record, entry = null } = outcome;
+      if (isSimple) {
+        marked.push(record);
+        if (entry) entries.push(entry);
+      } else
         ends.push({
           externalId: record.externalId,
           status: 'flagged',
-          entry: null,
+          entry,
           isRetried,
           version: null,
           flagged: record,

@@ -244,8 +244,11 @@ function createConclude({
     // An old version that was kept back proves nothing about a later one.
     if (isDeleted && waits && retry?.isLast === false) return null;
     if (isFiltered && leaves) return origin === 'retried' ? null : { kind: 'leave', externalId };
-    if (isDeleted && waits)
-      return { kind: 'flag', record: { externalId, cursor }, isUndelivered: before === 'undelivered' };
+    if (isDeleted && waits) {
+      const flag = { kind: 'flag', record: { externalId, cursor } } as const;
+      if (before !== 'unknown') return { ...flag, isUndelivered: before === 'undelivered' };
+      return { ...flag, isUndelivered: true, entry: { externalId, hash: '', cursor, status: 'quarantined', fields } };
+    }
     if (isDeleted) {
       const tombstone: Tombstone = { externalId, effect, ...(before === 'undelivered' && { isUndelivered: true }) };
       return { kind: 'delete', tombstone, flagged: true, record: { raw, entry, ...(retry && { retry }) } };

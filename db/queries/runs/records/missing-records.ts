@@ -11,11 +11,11 @@ export interface LaneScan extends Scan {
   readonly seq: number;
 }
 
-/** Counts the records to delete: missing ones, and those flagged as deleted. */
+/** Counts the records to delete: missing ones, and flagged ones that the destination has. All of them are due. */
 export async function countMissing(db: Db, scope: OrgScope, scan: LaneScan): Promise<ScanResult> {
   const { rows } = await sql<ScanResult>`
     select (count(*) filter (where not r.is_flagged))::float8 as missing,
-      (count(*) filter (where r.is_flagged))::float8 as flagged,
+      (count(*) filter (where r.is_flagged and r.undelivered is not true))::float8 as flagged,
       (count(*) filter (where ${isDue(scan)}))::float8 as due
     from (${goneIn(scope, scan)}) r`.execute(db);
   return rows[0] ?? { missing: 0, flagged: 0, due: 0 };

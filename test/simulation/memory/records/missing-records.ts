@@ -14,7 +14,9 @@ import { memoryOf } from '../store/memory-db.ts';
 export const countMissing: typeof real.countMissing = (db, _scope, scan) =>
   memoryOf(db).transact('countMissing', (state) => {
     const { missing, flagged } = goneAmong(comparedIn(state, scan), scan);
-    return { missing: missing.length, flagged: flagged.length, due: dueIn(state, scan).length };
+    const isThere = ({ externalId }: ComparedRecord) =>
+      state.records.get(keyOf(scan.laneId, externalId))?.undelivered !== true;
+    return { missing: missing.length, flagged: flagged.filter(isThere).length, due: dueIn(state, scan).length };
   });
 
 /** As the query of the same name. */
