@@ -1,15 +1,19 @@
 /** A run ends by its last chunk, or by its workflow if no chunk has ended it. */
+import type { Db } from '../db/client.ts';
 import { findConnection } from '../db/queries/connections/connections.ts';
+import { findAppOfConnection } from '../db/queries/orgs/oauth-apps.ts';
 import { type Begun, beginRun as beginInRows } from '../db/queries/runs/lanes/begin-run.ts';
 import { endRun as endInRows, type RunEnd, type RunOutcome } from '../db/queries/runs/lanes/end-run.ts';
 import { dropLookupValues } from '../db/queries/runs/lookup-cache.ts';
 import { countLoginFailures } from '../db/queries/runs/runs.ts';
 import { findPinnedSpec } from '../db/queries/specs.ts';
-import { orgScope } from '../db/scope.ts';
+import { type OrgScope, orgScope } from '../db/scope.ts';
 import { operatorsDestination } from '../src/connect/operators-destination.ts';
 import { hasTables } from '../src/core/destinations/target-table.ts';
 import { observations } from '../src/core/observations.ts';
+import { namedApps } from '../src/core/spec/connection/grants.ts';
 import { storedSpec } from '../src/core/spec/connection/stored-spec.ts';
+import type { ConnectorSpec } from '../src/core/spec/schema/spec-schema.ts';
 import { workOf } from '../src/core/work-ids.ts';
 import type { Deps } from '../src/deps.ts';
 import { runInput } from '../src/dispatch/run-input.ts';
@@ -107,7 +111,17 @@ async function breakFacts(
     return { provider: null, isTestable: hasTables(destination ?? operatorsDestination(defaultDestination)) };
   }
   const hasJob = resources.some(({ key, job }) => key === resourceKey && job !== undefined);
-  return { provider: auth.kind === 'oauth2_authorization_code' ? metadata.name : null, isTestable: !hasJob };
+  const isAuthorized =
+    auth.kind === 'oauth2_authorization_code' && !(await lacksApp(db, scope, connectionId, checked.spec));
+  return { provider: isAuthorized ? metadata.name : null, isTestable: !hasJob };
+}
+
+/** True if the org has not made an app that the spec names, about which the customer can do nothing. */
+async function lacksApp(db: Db, scope: OrgScope, connectionId: string, spec: ConnectorSpec): Promise<boolean> {
+  for (const key of namedApps(spec)) {
+    if (!(await findAppOfConnection(db, scope, { connectionId, key }))) return true;
+  }
+  return false;
 }
 
 async function wake({ orchestrator, log }: Pick<Deps, 'orchestrator' | 'log'>, next: SyncRunInput): Promise<void> {

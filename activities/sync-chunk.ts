@@ -13,11 +13,11 @@ import { type Attempt, noteFailure, resetAttempts, takeLane } from '../db/querie
 import { takeUpAccess } from '../db/queries/runs/take-up-access.ts';
 import { type OrgScope, orgScope } from '../db/scope.ts';
 import { paramsSecretKind } from '../src/connect/secrets.ts';
+import { secretTexts } from '../src/connect/setup.ts';
 import { AppError } from '../src/core/errors.ts';
 import { maskError } from '../src/core/http/mask-error.ts';
 import { createRedactor } from '../src/core/http/redact.ts';
 import { ThrottledError } from '../src/core/model/throttled.ts';
-import { leafTexts } from '../src/core/source/auth/auth.ts';
 import type { Deps } from '../src/deps.ts';
 import { type ChunkResult, nothingRead, type SyncRunInput } from '../workflows/contract.ts';
 import { throwUnlessShutdown, unlessCanceled } from './canceling.ts';
@@ -131,8 +131,8 @@ interface Chunk extends Pick<ChunkLimits, 'msMax' | 'isFirst'> {
  */
 async function readOrPause(deps: ChunkDeps, scope: OrgScope, chunk: Chunk): Promise<ReadOrPaused> {
   const { attempt, resources } = chunk;
-  const setup = setupOf(deps, scope, attempt);
-  const redactor = createRedactor(leafTexts(setup.secrets));
+  const setup = await setupOf(deps, scope, attempt);
+  const redactor = createRedactor(secretTexts(setup));
   const startedAt = new Date(attempt.startedAt ?? Date.now());
   const { limits } = setup.resource;
   const endsAtMs = startedAt.getTime() + limits.maxDurationSeconds * 1000;

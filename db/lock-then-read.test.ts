@@ -13,6 +13,10 @@ import { describe, expect, it } from 'vitest';
 const reviewed: ReadonlyMap<string, string> = new Map([
   ['connections/connections.lockedConnectionOfSchedule', 'a schedule never gets another connection'],
   ['connections/retests.takeDueRetests', 'others only say which begins first; a row is looked at again after the wait'],
+  [
+    'connections/tokens.takeUnusedTokens',
+    'others only say which begins first; a row is looked at again after the wait',
+  ],
   ['hooks/hook-requests.joinRun', 'the caller has locked the connection, whose requests nobody else gives a run'],
   ['hooks/hook-requests.dropTriggers', 'the caller has locked the connection, whose requests nobody else gives a run'],
   ['runs/records/requeue.closeAll', 'only the lane that the attempt holds is read beside the rows'],

@@ -116,6 +116,10 @@ export interface Connections {
   errorSince: string | null;
   externalCustomerId: string | null;
   id: string;
+  /**
+   * Keys of the apps that its effective spec names; written with the pinned version and the overrides.
+   */
+  oauthApps: Generated<string[]>;
   orgId: string;
   paramsJson: Json;
   pinnedSpecVersion: string;
@@ -351,6 +355,26 @@ export interface LookupCache {
    * JSON text as it came: jsonb would sort its keys and refuse NUL. Null: the API has no such thing.
    */
   value: string | null;
+}
+
+export interface OauthApps {
+  /**
+   * The sealed client secret; null: a public client.
+   */
+  ciphertext: Buffer | null;
+  clientId: string;
+  createdAt: Generated<string>;
+  id: string;
+  kekId: string | null;
+  key: string;
+  nonce: Buffer | null;
+  orgId: string;
+  updatedAt: Generated<string>;
+  /**
+   * Null: for connections of each workspace whose kind has no app of that key.
+   */
+  workspaceKind: string | null;
+  wrappedKey: Buffer | null;
 }
 
 export interface OauthStates {
@@ -873,6 +897,10 @@ export interface SpecVersions {
 export interface Tokens {
   ciphertext: Buffer | null;
   connectionId: string;
+  /**
+   * When its refresh token is used if no run does so before; null: never. Written with the token, and when the spec of the connection changes.
+   */
+  keepAliveAt: string | null;
   kekId: string | null;
   /**
    * Counts the leases. Whoever holds a smaller number than the newest has lost it.
@@ -1114,6 +1142,7 @@ export interface DB {
   lanes: Lanes;
   listedDeletions: ListedDeletions;
   lookupCache: LookupCache;
+  oauthApps: OauthApps;
   oauthStates: OauthStates;
   orgs: Orgs;
   outboxes: Outboxes;

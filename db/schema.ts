@@ -58,8 +58,10 @@ export interface Database
     | 'webhookRecoveries'
     | 'webhookMessages'
     | 'webhookDeliveries'
+    | 'oauthApps'
   > {
   workspaces: Typed<DB['workspaces'], { kind: WorkspaceKind }>;
+  oauthApps: Typed<DB['oauthApps'], { workspaceKind: WorkspaceKind | null }>;
   specVersions: Typed<DB['specVersions'], { specJson: JSONColumnType<JsonObject>; status: SpecVersionStatus }>;
   connections: Typed<
     DB['connections'],

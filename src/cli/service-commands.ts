@@ -166,6 +166,12 @@ function addOauthCommands(program: Command, tools: Tools, perform: Perform): voi
     .action((args: ServiceArguments) =>
       perform(async () => (await import('./service/oauth.ts')).showSettings(tools, args)),
     );
+  withProfile(oauth.command('apps'))
+    .summary('list the OAuth apps of the org')
+    .description('Lists the clients of the org that specs name by `auth.app`; secrets are never shown.')
+    .action((args: ServiceArguments) =>
+      perform(async () => (await import('./service/oauth.ts')).listApps(tools, args)),
+    );
   withProfile(oauth.command('set'))
     .summary('change the settings')
     .description('Changes the settings; what is not named stays as it is.')

@@ -41,6 +41,7 @@ it('the redactor of a run never forgets the secrets of its connection, however m
       evaluator,
       openBuckets: () => ({}) as never,
       openTokenStore: () => ({}) as never,
+      apps: async () => null,
     },
     {
       runId: 'run_test',

@@ -6,15 +6,17 @@ import type { LoggedCall } from '../core/http/logged-call.ts';
 import type { Redactor } from '../core/http/redact.ts';
 import type { SocketCache } from '../core/http/sockets.ts';
 import type { ThrottleReason } from '../core/model/throttled.ts';
+import type { FindApp } from '../core/source/auth/client-app.ts';
 import { credentialValues } from '../core/source/auth/credentials.ts';
 import { openTokens } from '../core/source/auth/open-tokens.ts';
 import { createTokenClient } from '../core/source/auth/token-client.ts';
 import type { TokenStore } from '../core/source/auth/token-store.ts';
 import type { DecodeTurns } from '../core/source/decode/decode-turns.ts';
 import type { Source } from '../core/source/source.ts';
+import type { Auth } from '../core/spec/schema/auth-schema.ts';
 import type { Resource } from '../core/spec/schema/spec-schema.ts';
 import { type Buckets, limitsOverBuckets, loginLimitsOverBuckets } from './limits-over-buckets.ts';
-import type { ConnectionSetup } from './setup.ts';
+import { type ConnectionSetup, secretTexts } from './setup.ts';
 
 /** A resource ready for reading; the reader chooses its watermark. */
 export type OpenedSource = Omit<Source, 'watermark'>;
@@ -27,7 +29,8 @@ export interface SourcePorts {
   readonly decodeTurns: DecodeTurns;
   readonly openBuckets: () => Buckets;
   /** The token store of a resource with its own auth; `null` means the auth of the spec. */
-  readonly openTokenStore: (resourceKey: string | null) => TokenStore;
+  readonly openTokenStore: (resourceKey: string | null, auth: Auth) => TokenStore;
+  readonly apps: FindApp;
 }
 
 export interface SourceOptions {
@@ -61,6 +64,7 @@ export async function assembleSource(ports: SourcePorts, options: SourceOptions)
     specChecksum: setup.specChecksum,
     params,
     secrets,
+    apps: ports.apps,
     lookups: {},
     each: {},
     run: { id: runId, startedAt: startedAt.toISOString(), mode: backfill === null ? 'incremental' : 'backfill' },
@@ -73,7 +77,7 @@ export async function assembleSource(ports: SourcePorts, options: SourceOptions)
     masked: (text) => redactor.values(text),
     now: () => new Date(),
   };
-  const secretValues = await credentialValues(described);
+  const secretValues = [...new Set([...secretTexts(setup), ...(await credentialValues(described))])];
   redactor.keep(secretValues);
   const shared = { egress: ports.egress, secrets: secretValues, logCall };
   const limited = { connectionId, specKey: spec.metadata.key, http: spec.http };
@@ -92,7 +96,7 @@ export async function assembleSource(ports: SourcePorts, options: SourceOptions)
   const resourceKey = resource.auth ? resource.key : null;
   const tokens = await openTokens(described, {
     client: tokenClient,
-    store: ports.openTokenStore(resourceKey),
+    store: ports.openTokenStore(resourceKey, described.auth),
     resourceKey,
   });
   return { ...described, client: withConcurrencyMax(client, spec.http.rateLimit.maxConcurrent), tokens };

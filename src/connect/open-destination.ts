@@ -9,14 +9,13 @@ import { renderTemplate } from '../core/expressions/template.ts';
 import { canonicalJson } from '../core/json/canonical-json.ts';
 import { isJsonObject } from '../core/json/is-json-object.ts';
 import type { JsonObject } from '../core/json/json-object.ts';
-import { leafTexts } from '../core/source/auth/auth.ts';
 import { placeRefusal } from '../core/spec/connection/default-place.ts';
 import { rootsIn } from '../core/spec/connection/mentions.ts';
 import type { DestinationSpec, OnBehind } from '../core/spec/schema/destination-schema.ts';
 import type { Resource } from '../core/spec/schema/spec-schema.ts';
 import type { Deps } from '../deps.ts';
 import { operatorsDestination } from './operators-destination.ts';
-import type { ResourceSetup } from './setup.ts';
+import { type ResourceSetup, secretTexts } from './setup.ts';
 
 interface PreparedRun extends Pick<DestinationDeps, 'outbox' | 'logCall' | 'onStrayRejections'> {
   readonly id: string;
@@ -39,9 +38,10 @@ export interface PreparedDestination {
 export async function prepareDestination(
   deps: Pick<Deps, 'egress' | 'evaluators' | 'defaultDestination' | 'secretBox'>,
   scope: OrgScope,
-  { spec, resource, params, secrets }: ResourceSetup,
+  setup: ResourceSetup,
   { outbox, logCall, onStrayRejections, ...run }: PreparedRun,
 ): Promise<PreparedDestination> {
+  const { spec, resource, params, secrets } = setup;
   const declared = spec.destination ?? operatorsDestination(deps.defaultDestination);
   const roots = { params, secrets, auth: {}, run: { id: run.id, startedAt: run.startedAt.toISOString() } };
   const filled = await renderTemplate(declared, roots, {
@@ -66,7 +66,7 @@ export async function prepareDestination(
       outbox,
       logCall,
       onStrayRejections,
-      secrets: leafTexts(secrets),
+      secrets: secretTexts(setup),
       isOperators,
       receiver: receiverOf(declared, options),
       resource: { orgId: scope.orgId, resourceKey: resource.key, specVersion: spec.metadata.version },

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../core/json/json-object.ts';
+import { leafTexts } from '../core/source/auth/auth.ts';
 import { findResource } from '../core/spec/connection/find-resource.ts';
 import { checkConnectionValues } from '../core/spec/connection/params.ts';
 import { invalidSpec, invalidValues } from '../core/spec/connection/spec-errors.ts';
@@ -11,7 +12,15 @@ export interface ConnectionSetup {
   /** With defaults filled in. */
   readonly params: JsonObject;
   readonly secrets: JsonObject;
+  /** Secrets of the OAuth apps of the org that the spec names, to mask; absent if it names none. */
+  readonly appSecrets?: readonly string[];
 }
+
+/** Texts that nothing may show. */
+export const secretTexts = ({ secrets, appSecrets = [] }: Pick<ConnectionSetup, 'secrets' | 'appSecrets'>) => [
+  ...leafTexts(secrets),
+  ...appSecrets,
+];
 
 export interface ResourceSetup extends ConnectionSetup {
   readonly resource: Resource;

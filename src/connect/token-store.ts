@@ -11,11 +11,12 @@ export const tokenSlot = (resourceKey: string | null): string => resourceKey ?? 
 /** The inverse of {@link tokenSlot}. */
 export const resourceOfSlot = (slot: string): string | null => (slot === '' ? null : slot);
 
-/** Sealed tokens in the control database, shared by all workers. */
+/** Sealed tokens in the control database, shared by all workers; see `keepAliveSeconds` of the spec. */
 export function createTokenStore(
   { db, secretBox }: Pick<Deps, 'db' | 'secretBox'>,
   scope: OrgScope,
   key: TokenKey,
+  keepAliveSeconds: number | null = null,
 ): TokenStore {
   const owner = { orgId: scope.orgId, ownerId: key.connectionId };
   const open = (sealed: SealedSecret | null): StoredToken | null =>
@@ -30,7 +31,12 @@ export function createTokenStore(
         stored: open(replaced),
         save: async (token) => {
           const sealed = sealToken(secretBox, token, owner);
-          await putToken(db, scope, { ...key, sealed, replaces: replaced?.nonce ?? null });
+          await putToken(db, scope, {
+            ...key,
+            sealed,
+            replaces: replaced?.nonce ?? null,
+            keepAliveSeconds: token.refreshToken === null ? null : keepAliveSeconds,
+          });
         },
         release: () => releaseToken(db, scope, { ...key, leaseNo }),
       };

@@ -19,7 +19,8 @@ export type IdPrefix =
   | 'whd'
   | 'whr'
   | 'hook'
-  | 'hreq';
+  | 'hreq'
+  | 'oap';
 
 /** A fresh, time-ordered id such as `run_01kae…` (TypeID). */
 export const newId = (prefix: IdPrefix): string => typeidUnboxed(prefix);

@@ -1,7 +1,7 @@
 /**
  * Background work without a request. It restarts lost runs, keeps Temporal's schedules as their rows say, and wakes endpoints
  * and hooks that were not notified. It reports overdue data and missed firings, tests connections in error, keeps partitions,
- * revokes unconfirmed grants, and removes deleted connections and old rows. It runs inside the worker, not as Temporal
+ * revokes unconfirmed grants, refreshes unused tokens, and removes deleted connections and old rows. It runs inside the worker, not as Temporal
  * schedules: the operator's list of workflows stays a list of runs, and the same loop repairs a lost namespace.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,6 +16,7 @@ import type { Deps } from '../deps.ts';
 import { sweepDeliveries } from './delivery-sweep.ts';
 import { createGrantSweep } from './grant-sweep.ts';
 import { createInboundSweep } from './inbound-sweep.ts';
+import { createKeepAliveSweep } from './keep-alive-sweep.ts';
 import { createMissedSweep } from './missed-sweep.ts';
 import { createOverdueSweep } from './overdue-sweep.ts';
 import { createPartitionSweep } from './partition-sweep.ts';
@@ -38,6 +39,7 @@ export async function maintain(deps: MaintenanceDeps, signal: AbortSignal): Prom
   const sweepPartitions = createPartitionSweep(deps, deps.config.retentionDays);
   const sweepGrants = createGrantSweep(deps);
   const retests = createRetestSweep(deps);
+  const keepAlives = createKeepAliveSweep(deps);
   const sweepRetention = createRetentionSweep(deps, deps.config.retentionDays);
   while (!signal.aborted) {
     try {
@@ -48,6 +50,7 @@ export async function maintain(deps: MaintenanceDeps, signal: AbortSignal): Prom
         await purgeOauthStates(deps.db);
         await sweepGrants();
         await retests.sweep();
+        await keepAlives.sweep();
         await purgeSigningSecrets(deps.db);
         await purgeLookupValues(deps.db, purgedRowsMax);
         await purgeDeletedConnections(deps);
@@ -64,7 +67,7 @@ export async function maintain(deps: MaintenanceDeps, signal: AbortSignal): Prom
     }
     await sleep(roundMs, undefined, { signal }).catch(() => undefined);
   }
-  await retests.settled();
+  await Promise.all([retests.settled(), keepAlives.settled()]);
 }
 
 const leaderKey = 7_361_102;

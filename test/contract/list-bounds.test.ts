@@ -94,6 +94,7 @@ const idOf: Readonly<Record<string, (of: Inventory) => string>> = {
   quarantine: ({ quarantineId }) => quarantineId,
   hooks: ({ hookId }) => hookId,
   endpoints: ({ endpointId }) => endpointId,
+  'oauth-apps': ({ oauthAppId }) => oauthAppId,
   'webhook-endpoints': ({ endpointId }) => endpointId,
   deliveries: ({ deliveryId }) => deliveryId,
   'webhook-deliveries': ({ deliveryId }) => deliveryId,

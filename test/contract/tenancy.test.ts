@@ -42,6 +42,11 @@ const byEndpoint = (rest: string, body?: unknown): Addresses => ({
   unknown: `/webhook-endpoints/${newId('whe')}${rest}`,
   body,
 });
+const byOauthApp = (body?: unknown): Addresses => ({
+  real: ({ oauthAppId }) => `/oauth-apps/${oauthAppId}`,
+  unknown: `/oauth-apps/${newId('oap')}`,
+  body,
+});
 const byDelivery = (rest: string): Addresses => ({
   real: ({ deliveryId }) => `/webhook-deliveries/${deliveryId}${rest}`,
   unknown: `/webhook-deliveries/${newId('whd')}${rest}`,
@@ -94,6 +99,10 @@ const cases: Readonly<Record<string, Addresses>> = {
     real: ({ activeConnectionId }) => `/oauth/${activeConnectionId}/authorize`,
     unknown: `/oauth/${newId('con')}/authorize`,
   },
+  'post /connections/:id/tokens': byConnection('/tokens', { accessToken: 'a-token' }),
+  'get /oauth-apps/:id': byOauthApp(),
+  'patch /oauth-apps/:id': byOauthApp({ clientSecret: 'ours' }),
+  'delete /oauth-apps/:id': byOauthApp(),
   'get /quarantine/:id': {
     real: ({ quarantineId }) => `/quarantine/${quarantineId}`,
     unknown: `/quarantine/${newId('quar')}`,
@@ -134,6 +143,7 @@ const lists: Readonly<Record<string, ((things: Inventory) => string) | null>> = 
   '/webhook-deliveries': () => '',
   '/workspaces': () => '',
   '/webhook-endpoints': () => '',
+  '/oauth-apps': () => '',
   '/webhook-event-types': null,
   '/catalogue': null,
 };

@@ -119,6 +119,7 @@ describe('GET /connections', () => {
           pinnedSpecVersion,
           ...names,
           params: {},
+          oauthApps: [],
         });
       }
     });

@@ -44,6 +44,7 @@ describe('how customers may authorize connections', () => {
       exitCode: 2,
       stderr: expect.stringContaining('--return-origin'),
     });
+    expect((await css('oauth', 'apps')).stdout).toBe('No OAuth apps.\n');
     const refused = await css('oauth', 'set', '--return-origin', 'http://app.acme.example');
     expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('returnOrigins.0') });
   });

@@ -39,7 +39,7 @@ async function everything(): Promise<unknown> {
       (select count(*) from api_keys) as keys, (select count(*) from connections) as connections,
       (select count(*) from runs) as runs, (select count(*) from schedules) as schedules,
       (select count(*) from spec_versions) as versions, (select count(*) from workspaces) as workspaces,
-      (select count(*) from webhook_endpoints) as endpoints, (select count(*) from webhook_deliveries) as deliveries,
+      (select count(*) from webhook_endpoints) as endpoints, (select count(*) from oauth_apps) as apps, (select count(*) from webhook_deliveries) as deliveries,
       (select count(*) from webhook_recoveries) as recoveries, (select count(*) from webhook_endpoint_secrets) as secrets,
       (select array_agg(token_hash order by id) from hooks) as hooks`.execute(api.deps.db);
   return rows[0];
@@ -63,6 +63,7 @@ const requests: Readonly<Record<string, (of: Inventory) => { readonly id?: strin
   }),
   '/hooks/:id/rotate': (of) => ({ id: of.hookId, body: { replace: ['url'] } }),
   '/runs/:id/replay': (of) => ({ id: of.runId }),
+  '/oauth-apps': () => ({ body: { key: 'another', clientId: 'client', clientSecret: 'secret' } }),
   '/webhook-endpoints': () => ({ body: { url: 'https://93.184.215.14/' } }),
   '/webhook-endpoints/:id/rotate-secret': (of) => ({ id: of.endpointId, body: {} }),
   '/webhook-endpoints/:id/test': (of) => ({ id: of.endpointId }),

@@ -27,7 +27,15 @@ import { laneRuns } from '../support/sync/lane-runs.ts';
 const [k1, k2] = [ringKey('k1'), ringKey('k2')];
 const [old, both, next] = [createSecretBox([k1]), createSecretBox([k2, k1]), createSecretBox([k2])];
 const log = createLog({ level: 'silent', name: 'test' });
-const tables = ['connection_secrets', 'tokens', 'oauth_states', 'pending_grants', 'webhook_endpoint_secrets', 'hooks'];
+const tables = [
+  'connection_secrets',
+  'tokens',
+  'oauth_states',
+  'pending_grants',
+  'oauth_apps',
+  'webhook_endpoint_secrets',
+  'hooks',
+];
 
 let database: TestDatabase;
 beforeEach(async () => {
@@ -105,7 +113,7 @@ describe('rotation', () => {
   it('leaves every value to open with the new key alone, and changes nothing when it is repeated', async () => {
     const planted = [await plant(), await plant()];
     const { rewrapped, left, unopened } = await rotate();
-    expect(Object.values(rewrapped)).toEqual([2, 2, 2, 2, 2, 2, 0, 0, 0, 0, 0, 0, 0, 0]);
+    expect(Object.values(rewrapped)).toEqual([2, 2, 2, 2, 2, 2, 2, 0, 0, 0, 0, 0, 0, 0, 0]);
     expect({ left, unopened }).toEqual({ left: 0, unopened: [] });
     for (const each of planted) {
       expect(await openPlanted(database.db, next, each)).toEqual(plantedTexts(each));
@@ -340,8 +348,12 @@ async function siblingOf({ connectionId }: Planted): Promise<string> {
 }
 
 /** The row of a table in which a planted value is. */
-function rowOf(table: string, alias: string, { connectionId, endpointId }: Planted) {
+function rowOf(table: string, alias: string, { connectionId, endpointId, appId }: Planted) {
   const [column, id] =
-    table === 'webhook_endpoint_secrets' ? ['endpoint_id', endpointId] : ['connection_id', connectionId];
+    table === 'webhook_endpoint_secrets'
+      ? ['endpoint_id', endpointId]
+      : table === 'oauth_apps'
+        ? ['id', appId]
+        : ['connection_id', connectionId];
   return sql`${sql.ref(`${alias}.${column}`)} = ${id}`;
 }

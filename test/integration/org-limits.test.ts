@@ -81,6 +81,12 @@ const cases: readonly Case[] = [
     status: 429,
     retryAfter: 600,
   },
+  {
+    name: 'oauthApps',
+    path: () => '/oauth-apps',
+    body: (_, n) => ({ key: `a${n}`, clientId: 'c' }),
+    status: 409,
+  },
   { name: 'apiKeys', path: () => '/api-keys', body: () => ({}), status: 409, before: 1 },
   {
     name: 'queuedRunsPerResource',

@@ -15,6 +15,7 @@ const shared = useSharedService({ latencyMs, reply: () => ({ status: 200, body: 
 const exempt: Readonly<Record<string, string>> = {
   'GET /oauth/callback': 'the provider sends the browser of a customer there',
   'POST /oauth/confirm': 'the code comes with the browser of a customer',
+  'POST /connections/{id}/tokens': 'a provider has to accept the tokens',
 };
 
 const json = 'application/json';
@@ -44,7 +45,8 @@ const steps: readonly string[] = [
   ...['DELETE /schedules/{id}', 'POST /connections/{id}/hooks', 'GET /connections/{id}/hooks', 'GET /hooks/{id}'],
   ...['PATCH /hooks/{id}', 'POST /hooks/{id}/rotate', 'GET /hooks/{id}/requests', 'DELETE /hooks/{id}'],
   ...['POST /tokens/embed', 'GET /embed/connection', 'GET /oauth/{connectionId}/authorize'],
-  ...['GET /oauth/settings', 'PATCH /oauth/settings'],
+  ...['GET /oauth/settings', 'PATCH /oauth/settings', 'POST /oauth-apps', 'GET /oauth-apps', 'GET /oauth-apps/{id}'],
+  ...['PATCH /oauth-apps/{id}', 'DELETE /oauth-apps/{id}'],
   ...[`PATCH /connections/{id} ${json}`, `PATCH /connections/{id} ${yaml}`],
   ...['POST /connections/{id}/pause', 'DELETE /connections/{id}', `POST ${version}/deprecate`],
   ...['DELETE /webhook-endpoints/{id}'],

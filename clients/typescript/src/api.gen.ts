@@ -698,7 +698,7 @@ export type Auth = {
 } | {
   kind: 'oauth2_authorization_code';
   tokenUrl: string;
-  clientId: string;
+  clientId?: string;
   scopes?: string[];
   scopeSeparator?: string;
   tokenRequest?: 'form' | 'json';
@@ -706,6 +706,7 @@ export type Auth = {
     expiryBufferSeconds?: number;
     rotation?: 'auto' | 'always' | 'never';
     defaultTtlSeconds?: number;
+    keepAlive?: string;
     [name: `x-${string}`]: unknown;
   };
   tokenResponse?: {
@@ -724,6 +725,7 @@ export type Auth = {
     prefix?: string;
     [name: `x-${string}`]: unknown;
   };
+  app?: string;
   authorizeUrl: string;
   clientSecret?: string;
   clientAuth?: 'basic' | 'post' | 'none';
@@ -2140,6 +2142,34 @@ export interface Operations {
       awaiting?: (string | null)[];
     };
   };
+  /**
+   * Bring along the tokens of a customer who has authorized elsewhere.
+   *
+   * They must be of the same client at the provider. A refresh token is used at once, then a page is read; only then are the tokens stored, encrypted, and the connection becomes active as after an authorization. 409 when the provider or the API refuses them: nothing is stored, but a provider that replaces refresh tokens accepts the old one no more.
+   */
+  'POST /connections/{id}/tokens': {
+    params: {
+      id: string;
+    };
+    body: {
+      accessToken: string;
+      refreshToken?: string | null;
+      expiresAt?: string | null;
+      /** Values that expressions see as `auth`. Those of `callback.metadata` of the spec are required. */
+      metadata?: {
+        [name: string]: string | number | boolean;
+      };
+      resource?: string | null;
+      /** Whether they may be of another account than before: everything is then read from the start. */
+      newAccount?: boolean;
+    };
+    response: {
+      connected: true;
+      connectionId: string;
+      /** Resources whose own authorization is still missing; null: that of the spec. The status of the connection does not change until the list is empty. */
+      awaiting?: (string | null)[];
+    };
+  };
   /** Read how customers of the org may authorize connections. */
   'GET /oauth/settings': {
     response: AuthorizationSettings;
@@ -2157,6 +2187,109 @@ export interface Operations {
       confirmationRequired?: boolean;
     };
     response: AuthorizationSettings;
+  };
+  /**
+   * Create an OAuth app of the org.
+   *
+   * A client at a provider for the connections of all customers: a spec names it by `auth.app`. The app of the kind of a connection’s workspace counts before the one without a kind. Register the address of `/oauth/callback` with the provider as redirect URI.
+   */
+  'POST /oauth-apps': {
+    body: {
+      key: string;
+      workspaceKind?: 'dev' | 'staging' | 'prod' | null;
+      clientId: string;
+      clientSecret?: string | null;
+      /** Whether customers whose connections are authorized with another client id may have to do so again. */
+      allowReauthorization?: boolean;
+    };
+    response: {
+      id: string;
+      /** What `auth.app` of a spec names. */
+      key: string;
+      /** Null: for connections of each workspace whose kind has no app of that key. */
+      workspaceKind: 'dev' | 'staging' | 'prod' | null;
+      clientId: string;
+      /** False: a public client. */
+      hasSecret: boolean;
+      createdAt: Timestamp;
+      updatedAt: Timestamp;
+      /** Connections with a grant of another client id: their customers have to authorize again. */
+      connectionsToAuthorize: number;
+    };
+  };
+  /** List the OAuth apps of the org. */
+  'GET /oauth-apps': {
+    response: {
+      id: string;
+      /** What `auth.app` of a spec names. */
+      key: string;
+      /** Null: for connections of each workspace whose kind has no app of that key. */
+      workspaceKind: 'dev' | 'staging' | 'prod' | null;
+      clientId: string;
+      /** False: a public client. */
+      hasSecret: boolean;
+      createdAt: Timestamp;
+      updatedAt: Timestamp;
+    }[];
+  };
+  /** Read an OAuth app of the org. */
+  'GET /oauth-apps/{id}': {
+    params: {
+      id: string;
+    };
+    response: {
+      id: string;
+      /** What `auth.app` of a spec names. */
+      key: string;
+      /** Null: for connections of each workspace whose kind has no app of that key. */
+      workspaceKind: 'dev' | 'staging' | 'prod' | null;
+      clientId: string;
+      /** False: a public client. */
+      hasSecret: boolean;
+      createdAt: Timestamp;
+      updatedAt: Timestamp;
+    };
+  };
+  /**
+   * Change an OAuth app of the org.
+   *
+   * Absent fields do not change. The next token request of each connection uses the new secret, also in a current run. Another `clientId` ends the grants of the connections that use the app: 409 unless `allowReauthorization` is true. Connections in error are tested at once.
+   */
+  'PATCH /oauth-apps/{id}': {
+    params: {
+      id: string;
+    };
+    body: {
+      clientId?: string;
+      clientSecret?: string | null;
+      /** Whether customers whose connections are authorized with another client id may have to do so again. */
+      allowReauthorization?: boolean;
+    };
+    response: {
+      id: string;
+      /** What `auth.app` of a spec names. */
+      key: string;
+      /** Null: for connections of each workspace whose kind has no app of that key. */
+      workspaceKind: 'dev' | 'staging' | 'prod' | null;
+      clientId: string;
+      /** False: a public client. */
+      hasSecret: boolean;
+      createdAt: Timestamp;
+      updatedAt: Timestamp;
+      /** Connections with a grant of another client id: their customers have to authorize again. */
+      connectionsToAuthorize: number;
+    };
+  };
+  /**
+   * Delete an OAuth app of the org.
+   *
+   * Refused with 409 while the current spec of a connection uses it.
+   */
+  'DELETE /oauth-apps/{id}': {
+    params: {
+      id: string;
+    };
+    response: Deleted;
   };
   /** List the workspaces. */
   'GET /workspaces': {
@@ -2666,6 +2799,7 @@ export const keyedOperations: ReadonlySet<string> = new Set([
   'POST /runs/{id}/replay',
   'POST /api-keys',
   'POST /webhook-deliveries/{id}/redeliver',
+  'POST /oauth-apps',
   'POST /workspaces',
   'POST /webhook-endpoints',
   'POST /webhook-endpoints/{id}/rotate-secret',

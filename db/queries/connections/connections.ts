@@ -186,14 +186,22 @@ interface NewConnection {
   readonly externalCustomerId: string | null;
   readonly errorAfterMinutes: number;
   readonly params: JsonObject;
+  /** Keys of the OAuth apps that its spec names. */
+  readonly oauthApps: readonly string[];
 }
 
 /** Throws on a workspace or spec version of another org (foreign keys). */
 export function insertConnection(db: Db, scope: OrgScope, connection: NewConnection): Promise<ConnectionRow> {
-  const { params, ...rest } = connection;
+  const { params, oauthApps, ...rest } = connection;
   return db
     .insertInto('connections')
-    .values({ ...rest, orgId: scope.orgId, status: 'pending', paramsJson: JSON.stringify(params) })
+    .values({
+      ...rest,
+      orgId: scope.orgId,
+      status: 'pending',
+      paramsJson: JSON.stringify(params),
+      oauthApps: [...oauthApps],
+    })
     .returning(columns)
     .executeTakeFirstOrThrow();
 }
@@ -253,6 +261,8 @@ export interface ConnectionChange {
   readonly pinnedSpecVersion?: string | undefined;
   readonly params?: JsonObject | undefined;
   readonly specOverrides?: JsonObject | null | undefined;
+  /** Of the effective spec after the change. */
+  readonly oauthApps?: readonly string[] | undefined;
 }
 
 /** Changes a connection that {@link lockConnection} found in this transaction. */
@@ -261,7 +271,8 @@ export function changeConnection(
   scope: OrgScope,
   { id, ...change }: ConnectionChange & { readonly id: string },
 ): Promise<ConnectionRow> {
-  const { displayName, externalCustomerId, errorAfterMinutes, pinnedSpecVersion, params, specOverrides } = change;
+  const { displayName, externalCustomerId, errorAfterMinutes, pinnedSpecVersion, params, specOverrides, oauthApps } =
+    change;
   return tx
     .updateTable('connections')
     .set((eb) => ({
@@ -269,6 +280,7 @@ export function changeConnection(
       externalCustomerId: externalCustomerId === undefined ? eb.ref('externalCustomerId') : externalCustomerId,
       errorAfterMinutes: errorAfterMinutes ?? eb.ref('errorAfterMinutes'),
       pinnedSpecVersion: pinnedSpecVersion ?? eb.ref('pinnedSpecVersion'),
+      ...(oauthApps === undefined ? {} : { oauthApps: [...oauthApps] }),
       ...(params === undefined ? {} : { paramsJson: JSON.stringify(params), accessNo: nextAccess }),
       ...(specOverrides === undefined
         ? {}

@@ -143,3 +143,23 @@ export async function testsOfError(
     .executeTakeFirst();
   return found?.tests ?? null;
 }
+
+interface BrokenConnection {
+  readonly id: string;
+  readonly error: Pick<ConnectionError, 'code' | 'message' | 'resourceKey'>;
+  readonly isTested: boolean;
+}
+
+/** `false` if the connection is not active, or refusals may last: runs then decide. */
+export async function putInError(tx: Db, scope: OrgScope, { id, error, isTested }: BrokenConnection): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('connections')
+    .set({ status: 'error', ...errorColumns(error, isTested) })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .where('status', '=', 'active')
+    .where('deletedAt', 'is', null)
+    .where('errorAfterMinutes', '=', 0)
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}

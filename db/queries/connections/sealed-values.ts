@@ -18,6 +18,7 @@ const sealedTables = {
   tokens: { owner: 'connectionId', part: 'slot', kind: 'oauth-token' },
   oauthStates: { owner: 'connectionId', part: 'stateHash', kind: 'oauth-verifier' },
   pendingGrants: { owner: 'connectionId', part: 'slot', kind: 'pending-grant' },
+  oauthApps: { owner: 'id', part: null, kind: 'oauth-app' },
   webhookEndpointSecrets: { owner: 'id', part: null, kind: 'webhook-secret' },
   hooks: { owner: 'id', part: null, kind: 'upstream-webhook' },
 } as const satisfies Readonly<Record<string, SealedTable>>;

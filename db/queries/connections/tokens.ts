@@ -17,6 +17,14 @@ export interface LeasedToken {
   readonly sealed: SealedSecret | null;
 }
 
+interface KeptAlive {
+  /** Absent or `null` if only runs use its refresh token. */
+  readonly keepAliveSeconds?: number | null;
+}
+
+const keepAliveAt = ({ keepAliveSeconds = null }: KeptAlive) =>
+  keepAliveSeconds === null ? null : sql<string>`now() + make_interval(secs => ${keepAliveSeconds})`;
+
 export async function findToken(
   db: Db,
   scope: OrgScope,
@@ -60,11 +68,11 @@ export async function leaseToken(
 export async function putToken(
   db: Db,
   scope: OrgScope,
-  token: TokenKey & { readonly sealed: SealedSecret; readonly replaces: Uint8Array | null },
+  token: TokenKey & KeptAlive & { readonly sealed: SealedSecret; readonly replaces: Uint8Array | null },
 ): Promise<void> {
   await db
     .updateTable('tokens')
-    .set({ ...sealedColumns(token.sealed), updatedAt: sql<string>`now()` })
+    .set({ ...sealedColumns(token.sealed), keepAliveAt: keepAliveAt(token), updatedAt: sql<string>`now()` })
     .where('orgId', '=', scope.orgId)
     .where('connectionId', '=', token.connectionId)
     .where('slot', '=', token.slot)
@@ -76,9 +84,9 @@ export async function putToken(
 export async function replaceToken(
   db: Db,
   scope: OrgScope,
-  { connectionId, slot, sealed }: TokenKey & { readonly sealed: SealedSecret },
+  { connectionId, slot, sealed, ...keep }: TokenKey & KeptAlive & { readonly sealed: SealedSecret },
 ): Promise<void> {
-  const columns = sealedColumns(sealed);
+  const columns = { ...sealedColumns(sealed), keepAliveAt: keepAliveAt(keep) };
   await db
     .insertInto('tokens')
     .values({ orgId: scope.orgId, connectionId, slot, ...columns })
@@ -104,5 +112,64 @@ export async function releaseToken(
     .where('connectionId', '=', connectionId)
     .where('slot', '=', slot)
     .where('leaseNo', '=', leaseNo)
+    .execute();
+}
+
+interface KeptAliveSlot {
+  readonly slot: string;
+  readonly seconds: number;
+}
+
+/** After a change of the spec: stored tokens of these slots are kept alive from here on, all others are not. */
+export async function conformKeepAlive(
+  tx: Db,
+  { orgId }: OrgScope,
+  { connectionId, slots }: { readonly connectionId: string; readonly slots: readonly KeptAliveSlot[] },
+): Promise<void> {
+  await sql`
+    update tokens set keep_alive_at = (
+      select updated_at + make_interval(secs => kept.seconds)
+      from unnest(${slots.map(({ slot }) => slot)}::text[], ${slots.map(({ seconds }) => seconds)}::int[]) as kept (slot, seconds)
+      where kept.slot = tokens.slot and ciphertext is not null)
+    where org_id = ${orgId} and connection_id = ${connectionId}`.execute(tx);
+}
+
+export interface DueToken extends TokenKey {
+  readonly orgId: string;
+}
+
+interface KeepAliveRoom {
+  readonly limit: number;
+  readonly limitOfOrg: number;
+  /** Orgs with as many refreshes in progress as allowed. */
+  readonly busyOrgs: readonly string[];
+}
+
+/** Takes tokens that nothing has used for too long, of the orgs in turn; one that is not refreshed is due again in an hour. */
+export async function takeUnusedTokens(
+  db: Db,
+  { limit, limitOfOrg, busyOrgs }: KeepAliveRoom,
+): Promise<readonly DueToken[]> {
+  const { rows } = await sql<DueToken>`
+    update tokens set keep_alive_at = now() + interval '1 hour'
+    where (connection_id, slot) in (
+      select connection_id, slot from (
+        select connection_id, slot, keep_alive_at,
+          row_number() over (partition by org_id order by keep_alive_at) as place
+        from tokens where keep_alive_at <= now() and org_id <> all(${busyOrgs}::text[])) due
+      where place <= ${limitOfOrg} order by place, keep_alive_at limit ${limit})
+      and keep_alive_at <= now()
+    returning org_id, connection_id, slot`.execute(db);
+  return rows;
+}
+
+/** Nothing is to be kept alive until the next token. */
+export async function endKeepAlive(db: Db, scope: OrgScope, { connectionId, slot }: TokenKey): Promise<void> {
+  await db
+    .updateTable('tokens')
+    .set({ keepAliveAt: null })
+    .where('orgId', '=', scope.orgId)
+    .where('connectionId', '=', connectionId)
+    .where('slot', '=', slot)
     .execute();
 }

@@ -36,6 +36,7 @@ const uses = {
   hooksPerConnection: ({ connectionId }: Within) =>
     count(sql`hooks where deleted_at is null and connection_id = ${connectionId}`),
   workspaces: () => count(sql`workspaces where true`),
+  oauthApps: () => count(sql`oauth_apps where true`),
   apiKeys: () => count(sql`api_keys where revoked_at is null and (expires_at is null or expires_at > now())`),
 } as const satisfies Partial<Record<OrgLimitName, (within: Within) => (scope: OrgScope) => RawBuilder<unknown>>>;
 

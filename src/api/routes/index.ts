@@ -11,6 +11,7 @@ import { embedRoutes } from './embed.ts';
 import { eventTypeRoutes } from './event-types.ts';
 import { hookRoutes } from './hooks.ts';
 import { oauthRoutes } from './oauth.ts';
+import { oauthAppRoutes } from './oauth-apps.ts';
 import { quarantineRoutes } from './quarantine.ts';
 import { runRoutes } from './runs.ts';
 import { scheduleRoutes } from './schedules.ts';
@@ -31,6 +32,7 @@ export const routes: readonly Route[] = [
   ...embedRoutes,
   ...webhookDeliveryRoutes,
   ...oauthRoutes,
+  ...oauthAppRoutes,
   ...workspaceRoutes,
   ...webhookEndpointRoutes,
   ...eventTypeRoutes,

@@ -1,12 +1,15 @@
 import * as v from 'valibot';
 import { readAuthorizationSettings } from '../../../db/queries/orgs/authorization-settings.ts';
+import { importTokens } from '../../control/oauth/import-tokens.ts';
 import { beginAuthorization, declineAuthorization, finishAuthorization } from '../../control/oauth/oauth.ts';
 import { confirmAuthorization } from '../../control/oauth/pending.ts';
 import { isReturnOrigin } from '../../control/oauth/return-url.ts';
 import { changeSettings } from '../../control/oauth/settings.ts';
+import { secretCharsMax } from '../../core/crypto/secret-limit.ts';
 import { AuthorizationSettings } from '../../core/resources/authorization-settings.ts';
 import { boundedList } from '../bounded-list.ts';
 import { bodyId, exampleId, missingParameter, pathId } from '../inputs.ts';
+import { instant } from '../instant.ts';
 import { QueryText } from '../query-inputs.ts';
 import { route } from '../route.ts';
 import { SeeOther } from '../see-other.ts';
@@ -51,6 +54,8 @@ const Authorized = v.object({
     ),
   ),
 });
+
+const Token = v.pipe(v.string(), v.minLength(1), v.maxLength(secretCharsMax));
 
 const ReturnOrigin = v.pipe(
   v.string(),
@@ -157,6 +162,48 @@ export const oauthRoutes = [
     response: Authorized,
     errors: ['not_found', 'conflict', 'plan_limit'],
     handle: ({ scope, body }, deps) => confirmAuthorization(deps, scope, body),
+  }),
+  route({
+    method: 'post',
+    path: '/connections/:id/tokens',
+    summary: 'Bring along the tokens of a customer who has authorized elsewhere',
+    description:
+      'They must be of the same client at the provider. A refresh token is used at once, then a page is read; only then are the tokens stored, encrypted, and the connection becomes active as after an authorization. 409 when the provider or the API refuses them: nothing is stored, but a provider that replaces refresh tokens accepts the old one no more.',
+    tag,
+    auth: 'api_key',
+    costly: 'side_by_side',
+    params: v.object({ id: pathId('con', 'Connection') }),
+    body: v.object({
+      accessToken: Token,
+      refreshToken: v.nullish(Token, null),
+      expiresAt: v.nullish(instant('When the access token expires; only needed without a refresh token.'), null),
+      metadata: v.optional(
+        v.pipe(
+          v.record(v.string(), v.union([v.pipe(v.string(), v.maxLength(2000)), v.number(), v.boolean()])),
+          v.description(
+            'Values that expressions see as `auth`. Those of `callback.metadata` of the spec are required.',
+          ),
+        ),
+        {},
+      ),
+      resource: v.nullish(
+        v.pipe(v.string(), v.description('Key of a resource with its own `auth`; absent: that of the spec.')),
+        null,
+      ),
+      newAccount: v.optional(
+        v.pipe(
+          v.boolean(),
+          v.description('Whether they may be of another account than before: everything is then read from the start.'),
+        ),
+        false,
+      ),
+    }),
+    bodyExample: { accessToken: 'the-access-token', refreshToken: 'the-refresh-token' },
+    status: 200,
+    response: Authorized,
+    errors: ['not_found', 'conflict', 'plan_limit'],
+    handle: ({ scope, params, body: { resource, ...tokens } }, deps) =>
+      importTokens(deps, scope, { ...tokens, connectionId: params.id, resourceKey: resource }),
   }),
   route({
     method: 'get',

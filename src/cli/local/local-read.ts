@@ -15,6 +15,7 @@ import { ThrottledError, type ThrottleReason } from '../../core/model/throttled.
 import type { ReadyPage } from '../../core/pipeline/batch.ts';
 import { invalidRecord } from '../../core/pipeline/quarantine-entry.ts';
 import type { RunPage } from '../../core/run/run-page.ts';
+import { createMemoryTokens } from '../../core/source/auth/memory-tokens.ts';
 import { decodeAtOnce } from '../../core/source/decode/decode-turns.ts';
 import { findResource } from '../../core/spec/connection/find-resource.ts';
 import type { ConnectorSpec, Resource } from '../../core/spec/schema/spec-schema.ts';
@@ -24,9 +25,9 @@ import type { Tools } from '../tools.ts';
 import type { LocalValues } from './connection-values.ts';
 import { openEvaluator } from './evaluator.ts';
 import type { Exchange } from './exchange.ts';
+import { givenToken } from './given-token.ts';
 import { openEgress } from './local-egress.ts';
 import { createMemoryBuckets } from './memory-buckets.ts';
-import { createMemoryTokens, givenToken } from './memory-tokens.ts';
 import { type ShownFailure, shownFailure } from './read-failure.ts';
 
 export interface LocalReadOptions {
@@ -126,7 +127,16 @@ function createOpenSource(
   const usable = accessToken === null ? values : withoutLogin(spec, values);
   return async (resource) => {
     const source = await assembleSource(
-      { egress, socketCache: null, evaluator, decodeTurns: decodeAtOnce, openBuckets: () => buckets, openTokenStore },
+      {
+        egress,
+        socketCache: null,
+        evaluator,
+        decodeTurns: decodeAtOnce,
+        openBuckets: () => buckets,
+        openTokenStore,
+        // Nobody can sign in here, so the app of the org is never used.
+        apps: async () => ({ clientId: 'not-given', clientSecret: null }),
+      },
       {
         runId: testRunId,
         connectionId: 'local',

@@ -1,4 +1,6 @@
+import * as v from 'valibot';
 import { AuthorizationSettings } from '../../core/resources/authorization-settings.ts';
+import { OauthAppRow } from '../../core/resources/oauth-app.ts';
 import { usageError } from '../command-error.ts';
 import { type CommandResult, table } from '../output.ts';
 import type { Tools } from '../tools.ts';
@@ -14,6 +16,13 @@ const path = '/oauth/settings';
 export async function showSettings(tools: Tools, args: ServiceArguments): Promise<CommandResult> {
   const service = await openService(tools, args);
   return shown(await service.call(AuthorizationSettings, 'GET', path));
+}
+
+export async function listApps(tools: Tools, args: ServiceArguments): Promise<CommandResult> {
+  const service = await openService(tools, args);
+  const apps = await service.call(v.array(OauthAppRow), 'GET', '/oauth-apps');
+  const rows = apps.map((app) => [app.id, app.key, app.workspaceKind ?? 'all kinds', app.clientId]);
+  return { json: apps, lines: apps.length === 0 ? ['No OAuth apps.'] : table(rows) };
 }
 
 /** Throws usage errors. */

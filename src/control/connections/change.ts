@@ -3,6 +3,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Db } from '../../../db/client.ts';
 import { type ConnectionChange, changeConnection } from '../../../db/queries/connections/connections.ts';
+import { conformKeepAlive } from '../../../db/queries/connections/tokens.ts';
 import { requestCancelOfRunning } from '../../../db/queries/runs/cancel.ts';
 import { findMeanings, keepMeanings } from '../../../db/queries/runs/lanes/conform-lane.ts';
 import { disableSchedulesExcept } from '../../../db/queries/schedules.ts';
@@ -10,6 +11,7 @@ import { findPinnedSpec } from '../../../db/queries/specs.ts';
 import { recordEvent } from '../../../db/queries/webhooks/events.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { openSecrets } from '../../connect/secrets.ts';
+import { tokenSlot } from '../../connect/token-store.ts';
 import { withRetypedColumns } from '../../core/destinations/retyped-columns.ts';
 import { found, type Issue } from '../../core/errors.ts';
 import { scheduleUpdated } from '../../core/events/schedule-events.ts';
@@ -19,6 +21,7 @@ import type { ConnectionRow } from '../../core/resources/connection.ts';
 import type { RunRow } from '../../core/resources/run.ts';
 import type { ChangePlan, SpecVersionRow } from '../../core/resources/spec.ts';
 import { placeIssues } from '../../core/spec/connection/default-place.ts';
+import { authorizableOf, keepAliveSeconds, namedApps } from '../../core/spec/connection/grants.ts';
 import { meaningOf, noMeaning, type StoredMeaning } from '../../core/spec/connection/meaning.ts';
 import { checkConnectionValues } from '../../core/spec/connection/params.ts';
 import { storedSpec } from '../../core/spec/connection/stored-spec.ts';
@@ -44,6 +47,8 @@ export interface SettingsChange {
 export interface PlannedChange {
   readonly plan: ChangePlan;
   readonly resourceKeys: readonly string[];
+  /** `null` if it cannot be applied. */
+  readonly spec: ConnectorSpec | null;
   readonly params: JsonObject;
   readonly secrets: JsonObject;
   readonly reseals: boolean;
@@ -74,6 +79,7 @@ export async function planChange(
       after: after.spec,
     }),
     resourceKeys: after.spec?.resources.map(({ key }) => key) ?? [],
+    spec: after.spec,
     meanings,
     params: values.params,
     secrets: values.secrets,
@@ -131,6 +137,12 @@ function validateValues(
     : { ...values, issues: checked.issues };
 }
 
+const keptAliveSlots = (spec: ConnectorSpec) =>
+  authorizableOf(spec).flatMap(({ resourceKey, auth }) => {
+    const seconds = keepAliveSeconds(auth);
+    return seconds === null ? [] : [{ slot: tokenSlot(resourceKey), seconds }];
+  });
+
 /**
  * For a change without issues and a locked connection. Disables schedules of removed resources, and requests the cancel of
  * running runs of those and of resources that start over. Notify Temporal of both after the commit.
@@ -142,7 +154,9 @@ export async function applyChange(
   { id, checked, facts }: { readonly id: string; readonly checked: PlannedChange; readonly facts: ConnectionChange },
 ): Promise<{ readonly connection: ConnectionRow; readonly stopped: readonly RunRow[] }> {
   const { plan, params, secrets, reseals, meanings } = checked;
-  const connection = await changeConnection(tx, scope, { ...facts, id, params });
+  const oauthApps = checked.spec ? namedApps(checked.spec) : undefined;
+  const connection = await changeConnection(tx, scope, { ...facts, id, params, oauthApps });
+  if (checked.spec) await conformKeepAlive(tx, scope, { connectionId: id, slots: keptAliveSlots(checked.spec) });
   if (reseals) await sealSecrets(deps, tx, scope, { connectionId: id, secrets });
   const silenced = await disableSchedulesExcept(tx, scope, { connectionId: id, resourceKeys: checked.resourceKeys });
   await keepMeanings(tx, scope, { connectionId: id, meanings });

@@ -20,8 +20,10 @@ import { newId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json/json-object.ts';
 import type { ConnectionRow } from '../../core/resources/connection.ts';
 import { destinationRefusal } from '../../core/spec/connection/default-place.ts';
+import { namedApps } from '../../core/spec/connection/grants.ts';
 import type { ConnectionCheck } from '../../core/spec/connection/params.ts';
 import { storedSpec } from '../../core/spec/connection/stored-spec.ts';
+import type { ConnectorSpec } from '../../core/spec/schema/spec-schema.ts';
 import type { Deps } from '../../deps.ts';
 import { type WakeDeps, wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
 import type { GrantDeps } from '../oauth/grant.ts';
@@ -68,14 +70,14 @@ export async function createConnection(
   found(await findWorkspace(db, scope, workspaceId), 'Workspace');
   const spec = found(await findSpecVersion(db, scope, { key, version }), 'Spec version');
   refuseUnlessPublished(spec);
-  const values = checkedValues(deps, spec.specJson, request);
+  const { spec: checked, values } = checkedValues(deps, spec.specJson, request);
 
   const id = newConnectionId();
   const names = { displayName, externalCustomerId, errorAfterMinutes };
   const facts = { id, workspaceId, specId: spec.specId, pinnedSpecVersion: version, ...names };
   const made = await write(deps, async (tx) => {
     await requireRoom(tx, scope, 'connections');
-    const row = await insertConnection(tx, scope, { ...facts, params: values.params });
+    const row = await insertConnection(tx, scope, { ...facts, params: values.params, oauthApps: namedApps(checked) });
     await sealSecrets(deps, tx, scope, { connectionId: id, secrets: values.secrets });
     await recordConnectionEvents(tx, scope, id, (connection) => [connectionCreated(connection)]);
     return row;
@@ -88,14 +90,14 @@ function checkedValues(
   deps: Pick<Deps, 'egress' | 'defaultDestination'>,
   specJson: JsonObject,
   { params, secrets }: Pick<ConnectionRequest, 'params' | 'secrets'>,
-): Extract<ConnectionCheck, { ok: true }> {
+): { readonly spec: ConnectorSpec; readonly values: Extract<ConnectionCheck, { ok: true }> } {
   const checked = storedSpec(specJson, null);
   if (!checked.valid) throw conflict('The published version breaks the current rules: publish a new version.');
   const refusal = destinationRefusal(checked.spec, deps.defaultDestination);
   if (refusal !== null) throw conflict(refusal);
   const values = checkValues(deps, checked.spec, { params, secrets });
   if (!values.ok) throw invalid('The values break the rules of the spec.', values.issues);
-  return values;
+  return { spec: checked.spec, values };
 }
 
 /** From any status, and lets its schedules fire again; throws not_found, plan_limit. */

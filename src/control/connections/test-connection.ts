@@ -1,9 +1,10 @@
 import { findPinnedConnection } from '../../../db/queries/connections/connections.ts';
 import type { OrgScope } from '../../../db/scope.ts';
+import { appsOf, withAppSecrets } from '../../connect/oauth-apps.ts';
 import { prepareDestination } from '../../connect/open-destination.ts';
-import { openSource } from '../../connect/open-source.ts';
+import { openSource, type TrialToken } from '../../connect/open-source.ts';
 import { openSecrets } from '../../connect/secrets.ts';
-import { type ConnectionSetup, ofResource, setUpConnection } from '../../connect/setup.ts';
+import { type ConnectionSetup, ofResource, secretTexts, setUpConnection } from '../../connect/setup.ts';
 import { noOutbox } from '../../core/destinations/webhook/outbox.ts';
 import { AppError, found } from '../../core/errors.ts';
 import type { LoggedCall } from '../../core/http/logged-call.ts';
@@ -42,6 +43,7 @@ interface TestOptions {
   /** `null` for the first one that can be read without another. */
   readonly resourceKey: string | null;
   readonly only?: 'source' | 'destination' | null;
+  readonly token?: TrialToken;
 }
 
 /**
@@ -51,13 +53,14 @@ interface TestOptions {
 export async function testConnection(
   deps: ConnectionTestDeps,
   scope: OrgScope,
-  { connectionId, resourceKey, only = null }: TestOptions,
+  { connectionId, resourceKey, only = null, token }: TestOptions,
 ): Promise<TestedConnection> {
   const connection = found(await findPinnedConnection(deps.db, scope, connectionId), 'Connection');
   const { specJson, specOverridesJson, paramsJson } = connection;
   const calls: LoggedCall[] = [];
   const redactor = createRedactor([]);
-  const trial: Trial = { deps, scope, connectionId, resourceKey, redactor, logCall: (call) => void calls.push(call) };
+  const logCall = (call: LoggedCall) => void calls.push(call);
+  const trial: Trial = { deps, scope, connectionId, resourceKey, redactor, logCall, ...(token && { token }) };
   const steps: Step[] = [];
   let needsConsent = false;
   let isRead: boolean | null = null;
@@ -70,7 +73,9 @@ export async function testConnection(
   const setup = await attempt('values', async () => {
     const secrets = await openSecrets(deps, deps.db, scope, connectionId);
     redactor.keep(leafTexts(secrets));
-    const value = setUpConnection({ specJson, specOverridesJson, paramsJson, secrets });
+    const stored = setUpConnection({ specJson, specOverridesJson, paramsJson, secrets });
+    const value = await withAppSecrets(appsOf(deps, deps.db, scope, connectionId), stored);
+    redactor.keep(secretTexts(value));
     return { message: 'The values fit the spec.', value };
   });
   if (setup) {
@@ -103,6 +108,7 @@ interface Trial {
   readonly resourceKey: string | null;
   readonly redactor: Redactor;
   readonly logCall: (call: LoggedCall) => void;
+  readonly token?: TrialToken;
 }
 
 interface OpenTrial extends Trial {
@@ -152,7 +158,7 @@ function issueOf(error: unknown, signal: AbortSignal): Pick<Step, 'code' | 'mess
 
 /** `value` is true if there was something to read. */
 async function readOnePage(trial: OpenTrial, signal: AbortSignal): Promise<Tried<boolean>> {
-  const { deps, scope, connectionId, setup, stack, redactor, logCall } = trial;
+  const { deps, scope, connectionId, setup, stack, redactor, logCall, token } = trial;
   const resource = resourceOf(trial);
   const opening = { connectionId, setup, logCall, redactor, stack, backfill: null };
   const startedAt = new Date();
@@ -163,6 +169,7 @@ async function readOnePage(trial: OpenTrial, signal: AbortSignal): Promise<Tried
       resource: one,
       runId: newId('run'),
       startedAt,
+      ...(token && { token }),
     });
   const source = await open(resource);
   await source.tokens?.current(signal);

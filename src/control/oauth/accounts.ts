@@ -15,9 +15,9 @@ import type { ConnectedAccount } from '../../core/resources/connection.ts';
 import type { RunRow } from '../../core/resources/run.ts';
 import { openToken } from '../../core/source/auth/sealed-token.ts';
 import type { Token } from '../../core/source/auth/token.ts';
+import type { Authorizable } from '../../core/spec/connection/grants.ts';
 import type { OauthAuthorizationCode } from '../../core/spec/schema/auth-schema.ts';
 import type { Deps } from '../../deps.ts';
-import type { Authorizable } from './grant.ts';
 
 /** True if the stored grant of a connection is known to be of another account than its new token. */
 export async function isOtherAccount(
@@ -28,7 +28,11 @@ export async function isOtherAccount(
     connectionId,
     grant,
     token,
-  }: { readonly connectionId: string; readonly grant: Authorizable; readonly token: Token },
+  }: {
+    readonly connectionId: string;
+    readonly grant: Authorizable;
+    readonly token: Pick<Token, 'metadata'>;
+  },
 ): Promise<boolean> {
   const sealed = await findToken(tx, scope, { connectionId, slot: tokenSlot(grant.resourceKey) });
   if (!sealed) return false;
@@ -37,7 +41,11 @@ export async function isOtherAccount(
 }
 
 /** True if two tokens are known to be of different accounts. */
-export const areOfOtherAccounts = (auth: OauthAuthorizationCode, one: Token, other: Token): boolean =>
+export const areOfOtherAccounts = (
+  auth: OauthAuthorizationCode,
+  one: Pick<Token, 'metadata'>,
+  other: Pick<Token, 'metadata'>,
+): boolean =>
   namesOf(auth).some((name) => {
     const [known, given] = [one.metadata[name], other.metadata[name]];
     return known !== undefined && given !== undefined && !isDeepStrictEqual(known, given);

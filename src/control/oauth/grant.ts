@@ -3,50 +3,49 @@ import { findConnection } from '../../../db/queries/connections/connections.ts';
 import { findToken } from '../../../db/queries/connections/tokens.ts';
 import { findPinnedSpec } from '../../../db/queries/specs.ts';
 import type { OrgScope } from '../../../db/scope.ts';
+import { appsOf, withAppSecrets } from '../../connect/oauth-apps.ts';
 import { openSecrets } from '../../connect/secrets.ts';
+import { secretTexts } from '../../connect/setup.ts';
 import { tokenSlot } from '../../connect/token-store.ts';
 import { AppError, conflict, found } from '../../core/errors.ts';
 import { ThrottledError } from '../../core/model/throttled.ts';
-import { leafTexts } from '../../core/source/auth/auth.ts';
 import { authValues } from '../../core/source/auth/auth-values.ts';
 import { grantKey } from '../../core/source/auth/authorization-code.ts';
 import type { TokenRequestContext } from '../../core/source/auth/oauth-token.ts';
 import { openToken } from '../../core/source/auth/sealed-token.ts';
 import { createTokenClient } from '../../core/source/auth/token-client.ts';
+import { type Authorizable, authorizableOf } from '../../core/spec/connection/grants.ts';
 import { ancestorsOf } from '../../core/spec/connection/partition-sources.ts';
 import { invalidSpec, invalidValues, unknownResource } from '../../core/spec/connection/spec-errors.ts';
 import { storedSpec } from '../../core/spec/connection/stored-spec.ts';
-import type { OauthAuthorizationCode } from '../../core/spec/schema/auth-schema.ts';
 import type { ConnectorSpec, Resource } from '../../core/spec/schema/spec-schema.ts';
 import type { Deps } from '../../deps.ts';
 import { checkValues } from '../connections/values.ts';
 
 export type GrantDeps = Pick<Deps, 'db' | 'log' | 'secretBox' | 'egress' | 'evaluators'>;
 
-export interface Authorizable {
-  /** The resource with its own auth, or `null` for the auth of the connection. */
-  readonly resourceKey: string | null;
-  readonly auth: OauthAuthorizationCode;
-}
-
 /** Disposing closes the client for the providers. */
 export interface Grants extends AsyncDisposable {
   readonly all: readonly Authorizable[];
   readonly secrets: readonly string[];
+  /** Name of the API, as the spec says it. */
+  readonly provider: string;
   /** `null` for the connection. Throws conflict (it has none), validation (no such resource). */
   of(resourceKey: string | null): Authorizable;
   /** The keys of the resources that are read with a grant, and of those that depend on their records. */
-  readersOf(grant: Authorizable): readonly string[];
+  readersOf(grant: Pick<Authorizable, 'resourceKey'>): readonly string[];
   readonly context: TokenRequestContext;
 }
 
 /** Throws not_found, conflict (spec and values no longer fit together). */
 export async function openGrants(deps: GrantDeps, scope: OrgScope, connectionId: string): Promise<Grants> {
-  const { spec, params, secrets } = await loadSettings(deps, scope, connectionId);
-  const secretTexts = leafTexts(secrets);
+  const apps = appsOf(deps, deps.db, scope, connectionId);
+  const settings = await withAppSecrets(apps, await loadSettings(deps, scope, connectionId));
+  const { spec, params, secrets } = settings;
+  const masked = secretTexts(settings);
   const client = createTokenClient({
     egress: deps.egress,
-    secrets: secretTexts,
+    secrets: masked,
     logCall: ({ statusCode, durationMs, attempt, errorCode }) =>
       deps.log.info('token endpoint called', { connectionId, statusCode, durationMs, attempt, errorCode }),
   });
@@ -54,11 +53,12 @@ export async function openGrants(deps: GrantDeps, scope: OrgScope, connectionId:
   // Templates see an empty run, as this is outside of one.
   const run = { id: '', startedAt: now().toISOString(), mode: '' };
   const evaluator = deps.evaluators.forOrg(scope.orgId);
-  const values = authValues({ params, secrets, run, evaluator, mask: client.addSecret });
+  const values = authValues({ params, secrets, run, evaluator, apps, mask: client.addSecret });
   const all = authorizableOf(spec);
   return {
     all,
-    secrets: secretTexts,
+    secrets: masked,
+    provider: spec.metadata.name,
     of: (resourceKey) => all.find((one) => one.resourceKey === resourceKey) ?? refuse(spec, all, resourceKey),
     readersOf({ resourceKey }) {
       const isReader = ({ key, auth }: Resource) => (resourceKey === null ? !auth : key === resourceKey);
@@ -68,13 +68,6 @@ export async function openGrants(deps: GrantDeps, scope: OrgScope, connectionId:
     context: { client, values, now },
     [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
   };
-}
-
-function authorizableOf({ auth, resources }: ConnectorSpec): readonly Authorizable[] {
-  const auths = [{ resourceKey: null, auth }, ...resources.map((one) => ({ resourceKey: one.key, auth: one.auth }))];
-  return auths.flatMap((one) =>
-    one.auth?.kind === 'oauth2_authorization_code' ? [{ resourceKey: one.resourceKey, auth: one.auth }] : [],
-  );
 }
 
 function refuse({ auth, resources }: ConnectorSpec, all: readonly Authorizable[], resourceKey: string | null): never {

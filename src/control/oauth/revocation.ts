@@ -7,8 +7,9 @@ import { AppError } from '../../core/errors.ts';
 import { grantKey, revokeGrant } from '../../core/source/auth/authorization-code.ts';
 import { openToken } from '../../core/source/auth/sealed-token.ts';
 import type { StoredToken } from '../../core/source/auth/token-store.ts';
+import type { Authorizable } from '../../core/spec/connection/grants.ts';
 import { areOfOtherAccounts } from './accounts.ts';
-import { type Authorizable, type GrantDeps, type Grants, openGrants } from './grant.ts';
+import { type GrantDeps, type Grants, openGrants } from './grant.ts';
 
 interface HeldGrant extends Authorizable {
   readonly token: StoredToken;

@@ -11,19 +11,13 @@ import { tokenSlot } from '../../connect/token-store.ts';
 import { type AppError, conflict, found } from '../../core/errors.ts';
 import { sealToken } from '../../core/source/auth/sealed-token.ts';
 import type { StoredToken } from '../../core/source/auth/token-store.ts';
+import { type Authorizable, keepAliveSeconds } from '../../core/spec/connection/grants.ts';
 import { wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
 import { activateWithin, recordActivation } from '../connections/activation.ts';
 import { cancelWorkflows } from '../runs/runs.ts';
 import { type ApplyDeps, applySchedulesOf } from '../schedules/apply.ts';
 import { forgetAccount, isOtherAccount, withAccount } from './accounts.ts';
-import {
-  type Authorizable,
-  type ExpectedGrant,
-  expectedGrants,
-  type GrantDeps,
-  type Grants,
-  missingGrants,
-} from './grant.ts';
+import { type ExpectedGrant, expectedGrants, type GrantDeps, type Grants, missingGrants } from './grant.ts';
 
 export interface Authorized {
   readonly connected: true;
@@ -62,7 +56,12 @@ export async function storeGrant(
     const isOther = await isOtherAccount(deps, tx, scope, { connectionId, grant, token });
     if (isOther && !newAccount) throw otherAccount();
     const sealed = sealToken(deps.secretBox, token, { orgId: scope.orgId, ownerId: connectionId });
-    await replaceToken(tx, scope, { connectionId, slot: tokenSlot(grant.resourceKey), sealed });
+    await replaceToken(tx, scope, {
+      connectionId,
+      slot: tokenSlot(grant.resourceKey),
+      sealed,
+      keepAliveSeconds: token.refreshToken === null ? null : keepAliveSeconds(grant.auth),
+    });
     await noteNewAccess(tx, scope, connectionId);
     await putAccounts(tx, scope, { id: connectionId, accounts: withAccount(accounts, grant, token, grants.secrets) });
     const { resourceKey: ofResource } = grant;

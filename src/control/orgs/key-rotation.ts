@@ -23,7 +23,7 @@ import { countSealedTexts, rotateTexts, type SealedTextCount } from './text-rota
 export interface UnopenedValue {
   readonly table: SealedTableName;
   readonly orgId: string;
-  /** The connection, endpoint secret or hook that it belongs to. */
+  /** The connection, OAuth app, endpoint secret or hook that it belongs to. */
   readonly owner: string;
   readonly reason: string;
 }
@@ -57,7 +57,8 @@ const passPauseMs = 1000;
  */
 export async function rotateSealedValues(deps: RotationDeps, options: RotationOptions): Promise<Rotation> {
   const rewrapped: Record<RotatedTable, number> = {
-    ...{ connectionSecrets: 0, tokens: 0, oauthStates: 0, pendingGrants: 0, webhookEndpointSecrets: 0, hooks: 0 },
+    ...{ connectionSecrets: 0, tokens: 0, oauthStates: 0, pendingGrants: 0, oauthApps: 0 },
+    ...{ webhookEndpointSecrets: 0, hooks: 0 },
     ...{
       runs: 0,
       partitions: 0,

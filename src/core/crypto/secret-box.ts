@@ -14,6 +14,7 @@ type SecretKind =
   | 'oauth-token'
   | 'oauth-verifier'
   | 'pending-grant'
+  | 'oauth-app'
   | 'webhook-secret'
   | 'upstream-webhook'
   | 'echo';
@@ -22,8 +23,8 @@ type SecretKind =
 export interface SecretContext {
   readonly orgId: string;
   /**
-   * Id of the owner: the secret's own row for `webhook-secret`, the hook for `upstream-webhook`, otherwise the
-   * connection.
+   * Id of the owner: the secret's own row for `webhook-secret`, the hook for `upstream-webhook`, the app for `oauth-app`,
+   * otherwise the connection.
    */
   readonly ownerId: string;
   readonly kind: SecretKind;

@@ -35,6 +35,7 @@ export const orgLimits = {
   schedulesPerResource: { default: 20, about: 'schedules of one resource of a connection' },
   hooksPerConnection: { default: 100, about: 'hooks of one connection' },
   workspaces: { default: 100, about: 'workspaces' },
+  oauthApps: { default: 100, about: 'OAuth apps' },
   apiKeys: { default: 200, about: 'API keys that are neither revoked nor expired' },
 } as const satisfies Readonly<Record<string, OrgLimit>>;
 

@@ -4,6 +4,7 @@ import type { Validators } from '../model/validators.ts';
 import type { Auth } from '../spec/schema/auth-schema.ts';
 import type { HttpSettings } from '../spec/schema/http-schema.ts';
 import type { Resource } from '../spec/schema/resource-schema.ts';
+import type { FindApp } from './auth/client-app.ts';
 import type { TokenSource } from './auth/token.ts';
 import type { DecodeTurns } from './decode/decode-turns.ts';
 import type { ResponseCache } from './request/response-cache.ts';
@@ -37,6 +38,8 @@ export interface Source {
   readonly shapedByEach?: (each: Source['each']) => string;
   readonly params: Readonly<Record<string, unknown>>;
   readonly secrets: Readonly<Record<string, unknown>>;
+  /** OAuth apps of the org; absent where there are none. */
+  readonly apps?: FindApp;
   readonly lookups: Readonly<Record<string, unknown>>;
   /** Empty without `forEach`. */
   readonly each: Readonly<Record<string, unknown>>;

@@ -62,7 +62,7 @@ const upgrade = (deps: ChangeDeps, scope: OrgScope, { connectionId: id, version,
     const locked = await lockConnection(tx, scope, id);
     const resourceKeys = plan.resources.filter((one) => one.class !== 'breaking').map((one) => one.resourceKey);
     const values = { params: locked?.paramsJson ?? {}, secrets: {}, reseals: false };
-    const checked = { plan, resourceKeys, ...values, meanings: new Map() };
+    const checked = { plan, resourceKeys, ...values, spec: null, meanings: new Map() };
     return applyChange(deps, tx, scope, { id, checked, facts: { pinnedSpecVersion: version } });
   });
 

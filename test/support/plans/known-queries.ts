@@ -25,6 +25,7 @@ export const small: ReadonlyMap<string, string> = new Map(
     'connections/tokens': 'a token for each connection',
     'orgs/authorization-settings': 'a row for each org',
     'orgs/canary': 'a row for each key',
+    'orgs/oauth-apps': 'a hundred apps for each org; its connections are counted when an app changes',
     'orgs/orgs': 'operator: orgs',
     'maintenance/partitions': 'the catalog',
     'runs/batches/batch-owner': 'a lane',

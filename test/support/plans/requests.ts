@@ -14,6 +14,7 @@ export const requests: readonly (readonly [method: string, path: string, body: o
   ['GET', '/quarantine/{quarantined}', null],
   ['GET', '/webhook-deliveries', null],
   ['GET', '/webhook-deliveries/{delivery}', null],
+  ['GET', '/oauth-apps', null],
   ['GET', '/webhook-endpoints', null],
   ['GET', '/webhook-endpoints/{endpoint}', null],
   ['GET', '/webhook-endpoints/{endpoint}/stats', null],

@@ -39,6 +39,7 @@ export const queriesAcrossOrgs: ReadonlyMap<string, string> = new Map(
     'webhooks/events.advanceSequences': 'operator: after a restore of the control database',
     'webhooks/queue.countPendingMessages': 'operator: ids and counts only',
     'connections/retests.takeDueRetests': 'sweeper: ids and the code of an error',
+    'connections/tokens.takeUnusedTokens': 'sweeper: ids only',
     'connections/overdue.findOverdueFlips': 'sweeper: ids only',
     'hooks/hook-requests.findOverdueResources': 'sweeper: ids only',
     'connections/purge.findPurgeableConnections': 'sweeper: ids only',

@@ -17,6 +17,7 @@ export const scopeMakers: ReadonlyMap<string, string> = new Map(
     'activities/sync-pages.ts': 'the input of the workflow of a run',
 
     'src/control/connections/retest.ts': 'the connections whose test is due',
+    'src/control/oauth/keep-alive.ts': 'the tokens that are due',
     'src/maintenance/grant-sweep.ts': 'the grants that were removed',
     'src/maintenance/missed-sweep.ts': 'the schedules that were found',
     'src/maintenance/overdue-sweep.ts': 'the connections that were found',

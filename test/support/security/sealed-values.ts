@@ -6,9 +6,11 @@ import { sealedOf } from '../../../db/queries/connections/sealed-columns.ts';
 import { putSecret } from '../../../db/queries/connections/secrets.ts';
 import { findToken, replaceToken } from '../../../db/queries/connections/tokens.ts';
 import { findHooksByToken, insertHook } from '../../../db/queries/hooks/hooks.ts';
+import { insertOauthApp } from '../../../db/queries/orgs/oauth-apps.ts';
 import { insertSigningSecret } from '../../../db/queries/webhooks/signing-secrets.ts';
 import { orgScope } from '../../../db/scope.ts';
 import { openSigningSecrets, signingContext } from '../../../src/connect/endpoint-secrets.ts';
+import { appContext } from '../../../src/connect/oauth-apps.ts';
 import { openSecrets, paramsSecretKind } from '../../../src/connect/secrets.ts';
 import { openHookSecret } from '../../../src/control/hooks/hooks.ts';
 import type { SecretBox } from '../../../src/core/crypto/secret-box.ts';
@@ -20,6 +22,7 @@ export interface Planted {
   readonly orgId: string;
   readonly connectionId: string;
   readonly endpointId: string;
+  readonly appId: string;
   readonly hookToken: Buffer;
   readonly stateHash: Buffer;
 }
@@ -33,6 +36,7 @@ export async function plantSealedValues(
   const scope = orgScope(orgId);
   const owner = { orgId, ownerId: connectionId };
   const [endpointId, secretId, hookId] = [newId('whe'), newId('whs'), newId('hook')];
+  const appId = newId('oap');
   const [hookToken, stateHash] = [randomBytes(32), randomBytes(32)];
   const params = box.seal(JSON.stringify({ value: `params of ${connectionId}` }), { ...owner, kind: paramsSecretKind });
   await putSecret(db, scope, { connectionId, kind: paramsSecretKind, ...params });
@@ -62,6 +66,13 @@ export async function plantSealedValues(
   const signing = box.seal(`signing of ${connectionId}`, signingContext(orgId, secretId));
   const row = { id: secretId, endpointId, scheme: 'v1', sealed: signing, hint: '', publicKey: null } as const;
   await insertSigningSecret(db, scope, row);
+  await insertOauthApp(db, scope, {
+    id: appId,
+    key: appId,
+    workspaceKind: null,
+    clientId: '',
+    sealed: box.seal(`app of ${connectionId}`, appContext(orgId, appId)),
+  });
   await insertHook(db, scope, {
     id: hookId,
     connectionId,
@@ -73,12 +84,12 @@ export async function plantSealedValues(
     tokenHash: hookToken,
     secret: box.seal(`hook of ${connectionId}`, { orgId, ownerId: hookId, kind: 'upstream-webhook' }),
   });
-  return { orgId, connectionId, endpointId, hookToken, stateHash };
+  return { orgId, connectionId, endpointId, appId, hookToken, stateHash };
 }
 
-/** The six values, opened as the service opens them; a value that does not open is its error. */
+/** The seven values, opened as the service opens them; a value that does not open is its error. */
 export async function openPlanted(db: Db, secretBox: SecretBox, planted: Planted): Promise<readonly string[]> {
-  const { orgId, connectionId, endpointId, hookToken, stateHash } = planted;
+  const { orgId, connectionId, endpointId, appId, hookToken, stateHash } = planted;
   const scope = orgScope(orgId);
   const owner = { orgId, ownerId: connectionId };
   const state = db.selectFrom('oauthStates').select(['kekId', 'wrappedKey', 'nonce', 'ciphertext']);
@@ -97,6 +108,15 @@ export async function openPlanted(db: Db, secretBox: SecretBox, planted: Planted
     findPendingGrants(db, scope, connectionId).then(([grant]) =>
       grant?.sealed ? openToken(secretBox, grant.sealed, owner, 'pending-grant').accessToken : 'none',
     ),
+    db
+      .selectFrom('oauthApps')
+      .select(['kekId', 'wrappedKey', 'nonce', 'ciphertext'])
+      .where('id', '=', appId)
+      .executeTakeFirstOrThrow()
+      .then((row) => {
+        const app = sealedOf(row);
+        return app && secretBox.open(app, appContext(orgId, appId));
+      }),
     openSigningSecrets({ secretBox }, db, scope, endpointId).then(({ v1 }) => v1[0]),
     findHooksByToken(db, [hookToken]).then(([hook]) => hook && openHookSecret({ secretBox }, scope, hook)),
   ];
@@ -106,7 +126,7 @@ export async function openPlanted(db: Db, secretBox: SecretBox, planted: Planted
 
 /** What {@link openPlanted} gives when everything opens. */
 export const plantedTexts = ({ connectionId }: Pick<Planted, 'connectionId'>): readonly string[] =>
-  ['params', 'token', 'verifier', 'grant', 'signing', 'hook'].map((kind) => `${kind} of ${connectionId}`);
+  ['params', 'token', 'verifier', 'grant', 'app', 'signing', 'hook'].map((kind) => `${kind} of ${connectionId}`);
 
 /** Puts a token in place of the one of the connection, as a refresh does. */
 export async function putTestToken(

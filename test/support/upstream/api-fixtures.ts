@@ -40,6 +40,7 @@ export interface Inventory {
   readonly endpointId: string;
   readonly deliveryId: string;
   readonly recoveryId: string;
+  readonly oauthAppId: string;
 }
 
 /** Fills an org. */
@@ -76,6 +77,9 @@ export async function fillOrg(
     .insertInto('quarantine')
     .values({ ...record, ...lane, id: quarantineId, orgId: org.orgId, runId: run.id })
     .execute();
+  const { body: app } = await org.call('POST', '/oauth-apps', {
+    body: { key: specKey, clientId: 'a', clientSecret: 'b' },
+  });
   return {
     specKey,
     publishedVersion,
@@ -87,6 +91,7 @@ export async function fillOrg(
     scheduleId: schedule.id,
     hookId: hook.id,
     keyId: key.id,
+    oauthAppId: app.id,
     ...(await fillWebhooks(org)),
   };
 }

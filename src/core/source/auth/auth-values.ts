@@ -3,8 +3,9 @@ import type { Roots } from '../../expressions/template.ts';
 import { textOf } from '../../json/json-text.ts';
 import { type Renderer, rendererFor } from '../request/render-request.ts';
 import type { Source } from '../source.ts';
+import type { ClientApp } from './client-app.ts';
 
-export type AuthContext = Pick<Source, 'params' | 'secrets' | 'run' | 'evaluator' | 'mask'>;
+export type AuthContext = Pick<Source, 'params' | 'secrets' | 'run' | 'evaluator' | 'mask' | 'apps'>;
 
 /** Fills in the templates of an auth block, masking every value whose template mentions `secrets`. */
 export interface AuthValues extends Renderer {
@@ -16,11 +17,13 @@ export interface AuthValues extends Renderer {
   secret(template: string, place: string): Promise<string>;
   /** Leaves out templates without a value. */
   texts(templates: Readonly<Record<string, string>>): Promise<Readonly<Record<string, string>>>;
+  /** Throws `auth_failed` if the org has no OAuth app of that key. */
+  app(key: string): Promise<ClientApp>;
   mask(secret: string): void;
 }
 
 /** Templates see `params`, `secrets`, `auth` (empty), `run`, and `more`. */
-export function authValues({ mask, ...context }: AuthContext, more: Roots = {}): AuthValues {
+export function authValues({ mask, apps, ...context }: AuthContext, more: Roots = {}): AuthValues {
   const { params, secrets, run } = context;
   const renderer = rendererFor(context, { params, secrets, auth: {}, run, ...more });
   const text = async (template: string): Promise<string | null> => {
@@ -50,6 +53,12 @@ export function authValues({ mask, ...context }: AuthContext, more: Roots = {}):
         if (value !== null) entries.push([name, value]);
       }
       return Object.fromEntries(entries);
+    },
+    async app(key) {
+      const app = await apps?.(key);
+      if (app) return app;
+      const message = `The org has no OAuth app "${key}" for connections of this workspace: create it by POST /api/v1/oauth-apps.`;
+      throw new AppError('auth_failed', `${message} The customer has nothing to correct.`);
     },
     mask,
   };

@@ -19,6 +19,7 @@ import { AppError } from '../../errors.ts';
 import type { OauthAuthorizationCode } from '../../spec/schema/auth-schema.ts';
 import { renderUrl } from '../request/url-template.ts';
 import type { AuthValues } from './auth-values.ts';
+import { clientIdOf } from './oauth-client.ts';
 import { partiesAt, readGrant, scopeField, type TokenRequestContext } from './oauth-token.ts';
 import type { Token } from './token.ts';
 import { throughClient, tokenUrl } from './token-fetch.ts';
@@ -54,7 +55,7 @@ export async function authorizeUrl(
   const parameters = {
     ...(await values.texts(auth.authorizeParams)),
     response_type: 'code',
-    client_id: await values.required(auth.clientId, 'auth.clientId'),
+    client_id: await clientIdOf(auth, values),
     redirect_uri: redirectUri,
     state,
     ...(await scopeField(auth, values)),
@@ -142,7 +143,7 @@ export async function refreshGrant(
     const response = await refreshTokenGrantRequest(...parties, refreshToken, options);
     return following(previous, await readGrant(auth, response, now()), auth.refresh.rotation);
   } catch (error) {
-    throw explained(error, context);
+    throw explained(error, auth, context);
   }
 }
 
@@ -161,11 +162,15 @@ function following(previous: Token, token: Token, rotation: OauthAuthorizationCo
 const untilRefused = (token: Token): Token => (token.refreshToken === null ? { ...token, expiresAtMs: null } : token);
 
 /** An unreadable response is more often a proxy's page than a new format, so a retry will get a token. */
-function explained(error: unknown, context: RefreshContext): unknown {
+function explained(error: unknown, { app }: OauthAuthorizationCode, context: RefreshContext): unknown {
   if (!(error instanceof AppError)) return error;
   const { code, message } = error;
   if (code === 'source_rejected') return new AppError('source_unavailable', message, { cause: error });
   if (code !== 'auth_failed') return error;
+  if (app !== undefined && !error.needsConsent) {
+    const advice = `Check client id and secret of the OAuth app "${app}" of the org: PATCH /api/v1/oauth-apps/:id.`;
+    return new AppError('auth_failed', `${message} ${advice}`, { cause: error });
+  }
   const advice = `The grant may have expired or been revoked. ${howToAuthorize(context)}.`;
   return new AppError('auth_failed', `${message} ${advice}`, { cause: error, needsConsent: error.needsConsent });
 }
@@ -192,7 +197,7 @@ export async function revokeGrant(
  */
 export async function grantKey(auth: OauthAuthorizationCode, values: AuthValues): Promise<string> {
   const url = await renderUrl(auth.tokenUrl, values.hole);
-  const id = await values.required(auth.clientId, 'auth.clientId');
+  const id = await clientIdOf(auth, values);
   const content = JSON.stringify([auth.kind, url.href, id]);
   return createHash('sha256').update(content).digest('base64url');
 }

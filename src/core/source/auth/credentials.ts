@@ -30,6 +30,7 @@ export async function credentialValues(source: Signed): Promise<readonly string[
   if (auth.kind === 'hmac') await values.secret(auth.secret, 'auth.secret');
   else if (!('put' in auth)) await staticCredentials(auth, values);
   else if (auth.kind === 'jwt') await values.secret(auth.key, 'auth.key');
+  else if (auth.kind === 'oauth2_authorization_code' && auth.app !== undefined) return [...found];
   else if ('clientSecret' in auth) await values.secret(auth.clientSecret ?? '', 'auth.clientSecret');
   return [...found];
 }

@@ -10,6 +10,7 @@ import type { HttpClient } from '../../model/http.ts';
 import type { OauthAuthorizationCode, OauthClientCredentials } from '../../spec/schema/auth-schema.ts';
 import type { AuthValues } from './auth-values.ts';
 import { clientAuth } from './client-auth.ts';
+import { clientOf } from './oauth-client.ts';
 import type { Token } from './token.ts';
 import { responseOf, serverAt, throughClient, tokenUrl } from './token-fetch.ts';
 import { readTokenResponse } from './token-response.ts';
@@ -54,12 +55,10 @@ export async function scopeField(
 /** Throws `auth_failed`. */
 export async function partiesAt(
   url: URL,
-  auth: Pick<OauthAuth, 'clientId' | 'clientSecret' | 'clientAuth'>,
+  auth: OauthAuth,
   { client, values, now }: TokenRequestContext,
 ): Promise<[AuthorizationServer, Client, ClientAuth]> {
-  const id = await values.required(auth.clientId, 'auth.clientId');
-  const isPublic = auth.clientAuth === 'none';
-  const secret = isPublic ? '' : await values.secret(auth.clientSecret ?? '', 'auth.clientSecret');
+  const { id, secret } = await clientOf(auth, values);
   const proof = clientAuth(auth.clientAuth, secret, { mask: (text) => values.mask(text), now });
   return [await serverAt(url, client), { client_id: id }, proof];
 }

@@ -4,16 +4,46 @@ import { type Located, valuesAt } from './document-paths.ts';
 
 export function checkAuth(document: unknown): readonly Issue[] {
   return ['auth', 'resources.*.auth'].flatMap((at) =>
-    valuesAt(document, at).flatMap((auth) => [...clientSecretRule(auth), ...accountRule(auth)]),
+    valuesAt(document, at).flatMap((auth) => [...clientRule(auth), ...addressRule(auth), ...accountRule(auth)]),
   );
 }
 
-/** Only a public client has no secret. */
-function clientSecretRule({ path, value }: Located): readonly Issue[] {
+/** A client has an id, and a secret unless it is public; those of an app are not given here. */
+function clientRule({ path, value }: Located): readonly Issue[] {
   if (!isJsonObject(value) || value['kind'] !== 'oauth2_authorization_code') return [];
-  if (value['clientSecret'] !== undefined || value['clientAuth'] === 'none') return [];
-  const message = '`clientSecret` is required unless `clientAuth` is none';
-  return [schemaIssue(`${path}.clientSecret`, message)];
+  const given = (name: string): boolean => value[name] !== undefined;
+  if (given('app')) {
+    const twice = ['clientId', 'clientSecret'].filter(given);
+    return twice.map((name) =>
+      schemaIssue(`${path}.${name}`, `is of the OAuth app that \`app\` names: remove it here`),
+    );
+  }
+  const advice = 'is required, unless `app` names an OAuth app of the org';
+  return [
+    ...(given('clientId') ? [] : [schemaIssue(`${path}.clientId`, `\`clientId\` ${advice}`)]),
+    ...(given('clientSecret') || value['clientAuth'] === 'none'
+      ? []
+      : [schemaIssue(`${path}.clientSecret`, `\`clientSecret\` ${advice}, or \`clientAuth\` is none`)]),
+  ];
+}
+
+/** The secret of an app is of the org: no value of a customer may decide which host gets it. */
+function addressRule({ path, value }: Located): readonly Issue[] {
+  if (!isJsonObject(value) || value['app'] === undefined) return [];
+  return ['tokenUrl', 'refreshUrl', 'revokeUrl'].flatMap((name) => {
+    const url = value[name];
+    if (typeof url !== 'string' || hasFixedEnd(url)) return [];
+    const message = 'has a host that a value decides, which could send the secret of the OAuth app anywhere';
+    return [schemaIssue(`${path}.${name}`, `${message}: write it, or the end of it, as text such as .acme.example`)];
+  });
+}
+
+/** Two labels at least, so that no value completes a registered name. */
+const fixedEnd = /^(?:[^{}]*|.*\}\}(?:\.[a-z\d-]+){2,}(?::\d+)?)$/i;
+
+function hasFixedEnd(url: string): boolean {
+  const host = /^https?:\/\/(?<host>(?:\{\{.*?\}\}|[^/?#{])+)(?:[/?#]|$)/i.exec(url)?.groups?.['host'];
+  return host !== undefined && !host.includes('@') && fixedEnd.test(host);
 }
 
 /** Refuses account names that nothing keeps, or whose values are tokens: a connection shows them. */

@@ -16,6 +16,7 @@ const ascending = { kind: 'cursor', cursor: { field: 'at', type: 'datetime', mis
 
 /** What an example needs beside it to be complete. */
 const beside: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  'auth (oauth2_authorization_code) app': { clientId: undefined, clientSecret: undefined },
   'auth (oauth2_authorization_code) account': { callback: { metadata: { realm: 'realmId' } } },
   'resources[].request url': { path: undefined },
   'resources[].request body': { method: 'POST' },
@@ -53,7 +54,10 @@ const least: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   'resources[].forEach[].union[]': { values: '{{ params.projects }}' },
   'destination (postgres)': { url: '{{ secrets.databaseUrl }}' },
   'destination (sqlserver)': { user: '{{ params.user }}', password: '{{ secrets.password }}' },
-  'auth (oauth2_authorization_code)': { clientSecret: '{{ secrets.clientSecret }}' },
+  'auth (oauth2_authorization_code)': {
+    clientId: '{{ params.clientId }}',
+    clientSecret: '{{ secrets.clientSecret }}',
+  },
   'resources[].incremental (cursor)': { cursor: { field: 'at', type: 'datetime' } },
   'resources[].incremental.cursor': { field: 'at' },
   'resources[].request.body': {},
@@ -150,7 +154,7 @@ function prepare(document: Record<string, unknown>, steps: string): void {
 const client = { tokenUrl: 'https://a.test/t', clientId: 'c', clientSecret: 's' };
 const auths = {
   'auth.put': { kind: 'oauth2_client_credentials', ...client },
-  'auth.refresh': { kind: 'oauth2_client_credentials', ...client },
+  'auth.refresh': { kind: 'oauth2_authorization_code', authorizeUrl: 'https://a.test/a', ...client },
   'auth.tokenResponse': { kind: 'oauth2_client_credentials', ...client },
   'auth.callback': { kind: 'oauth2_authorization_code', authorizeUrl: 'https://a.test/a', ...client },
   'auth.exchange': { kind: 'jwt', algorithm: 'RS256', key: 'k', claims: {} },

@@ -1,10 +1,25 @@
 import * as v from 'valibot';
 import { mapOf } from '../../json/json-object.ts';
+import { Duration, durationMs } from './duration.ts';
 import { field, when } from './field.ts';
 import { Template } from './http-schema.ts';
-import { FieldPath, VariableName } from './names.ts';
+import { FieldPath, SpecKey, VariableName } from './names.ts';
 import { strictObject } from './strict-object.ts';
 import { Put, Seconds, TokenRequest, TokenUrl } from './token-fields.ts';
+
+const refreshEntries = {
+  expiryBufferSeconds: field(
+    v.optional(Seconds, 120),
+    'A token is replaced when it expires within this many seconds; one that lives less than twice as long, after half of its lifetime.',
+  ),
+  rotation: field(
+    v.optional(v.picklist(['auto', 'always', 'never']), 'auto'),
+    'Whether the provider replaces the refresh token each time: `auto` takes a new one where the response has one, `always` requires it, `never` keeps the first.',
+  ),
+  defaultTtlSeconds: field(v.optional(Seconds, 3600), 'The lifetime in seconds of a token whose response names none.'),
+};
+
+const refreshText = 'When a token is replaced, and whether the provider replaces the refresh token each time.';
 
 const oauthCommon = {
   tokenUrl: TokenUrl,
@@ -16,27 +31,7 @@ const oauthCommon = {
   ),
   scopeSeparator: field(v.optional(v.string(), ' '), 'The text between two scopes.'),
   tokenRequest: TokenRequest,
-  refresh: field(
-    v.optional(
-      strictObject({
-        expiryBufferSeconds: field(
-          v.optional(Seconds, 120),
-          'A token is replaced when it expires within this many seconds; one that lives less than twice as long, after half of its lifetime.',
-        ),
-        rotation: field(
-          v.optional(v.picklist(['auto', 'always', 'never']), 'auto'),
-          'Whether the provider replaces the refresh token each time: `auto` takes a new one where the response has one, `always` requires it, `never` keeps the first.',
-        ),
-        defaultTtlSeconds: field(
-          v.optional(Seconds, 3600),
-          'The lifetime in seconds of a token whose response names none.',
-        ),
-      }),
-      {},
-    ),
-    'When a token is replaced, and whether the provider replaces the refresh token each time.',
-    { expiryBufferSeconds: 300 },
-  ),
+  refresh: field(v.optional(strictObject(refreshEntries), {}), refreshText, { expiryBufferSeconds: 300 }),
   tokenResponse: field(
     v.optional(
       strictObject({
@@ -81,6 +76,14 @@ export const ClientCredentials = strictObject({
   }),
 });
 
+const KeepAlive = v.pipe(
+  Duration,
+  v.check((text) => {
+    const ms = durationMs(text) ?? 0;
+    return ms >= 3_600_000 && ms <= 365 * 86_400_000;
+  }, 'expected a duration from an hour to a year, such as P30D'),
+);
+
 const QueryName = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
 
 export const AuthorizationCode = v.pipe(
@@ -90,6 +93,27 @@ export const AuthorizationCode = v.pipe(
       'A token for a person who grants access in a browser (RFC 6749, 4.1): `GET /oauth/:connectionId/authorize` begins the grant. Until then runs fail with `auth_failed`.',
     ),
     ...oauthCommon,
+    app: field(
+      v.exactOptional(SpecKey),
+      'The key of an OAuth app of the org (`POST /oauth-apps`), which has client id and secret for all customers. Absent: `clientId` and `clientSecret` are given here. With it, the hosts of `tokenUrl`, `refreshUrl` and `revokeUrl` are text, or end with text such as `.acme.example`: no customer decides where the secret goes.',
+      'acme',
+    ),
+    clientId: field(v.exactOptional(Template), "The client's id. Absent only with `app`.", '{{ params.clientId }}'),
+    refresh: field(
+      v.optional(
+        strictObject({
+          ...refreshEntries,
+          keepAlive: field(
+            v.exactOptional(KeepAlive),
+            'Only with `oauth2_authorization_code`: after how long a refresh token that nothing has used is refreshed, so that it does not lapse: from an hour to a year. Set it to half of what the provider allows. Absent: never.',
+            'P30D',
+          ),
+        }),
+        {},
+      ),
+      refreshText,
+      { expiryBufferSeconds: 300 },
+    ),
     authorizeUrl: field(
       Template,
       'The page at which people grant access.',
@@ -97,7 +121,7 @@ export const AuthorizationCode = v.pipe(
     ),
     clientSecret: field(
       v.exactOptional(Template),
-      "The client's secret. Absent only with `clientAuth: none`.",
+      "The client's secret. Absent only with `clientAuth: none`, or with `app`.",
       '{{ secrets.clientSecret }}',
     ),
     clientAuth: field(
@@ -144,10 +168,18 @@ export const AuthorizationCode = v.pipe(
       'https://auth.acme.example/oauth/revoke',
     ),
   }),
-  v.metadata(
-    when(
-      { not: { properties: { clientAuth: { const: 'none' } }, required: ['clientAuth'] } },
-      { required: ['clientSecret'] },
-    ),
-  ),
+  v.metadata({
+    allOf: [
+      when({ not: { required: ['app'] } }, { required: ['clientId'] }),
+      when(
+        {
+          not: {
+            anyOf: [{ required: ['app'] }, { properties: { clientAuth: { const: 'none' } }, required: ['clientAuth'] }],
+          },
+        },
+        { required: ['clientSecret'] },
+      ),
+      when({ required: ['app'] }, { not: { anyOf: [{ required: ['clientId'] }, { required: ['clientSecret'] }] } }),
+    ],
+  }),
 );

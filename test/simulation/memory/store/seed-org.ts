@@ -42,6 +42,7 @@ export function seedOrg(
       paramsJson: params,
       specOverridesJson: null,
       accounts: [],
+      oauthApps: [],
     });
     return { orgId, connectionId };
   });
