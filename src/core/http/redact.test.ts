@@ -2,8 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { cpuMsOf } from '../work/effort-fixture.ts';
 import { createRedactor } from './redact.ts';
 
-const secret = 'p"ä/s+s&w=ö\\rd ~1!';
+const secret = 'p"ä/s+s&w=ö\\rd ~1\'!';
 const inner = JSON.stringify(secret).slice(1, -1);
+const escaped = (chars: RegExp) =>
+  inner.replace(chars, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 const base64 = (before: string, encoding: 'base64' | 'base64url') =>
   Buffer.from(`${before}${secret}:more`).toString(encoding);
 
@@ -19,9 +21,15 @@ const echoes: Readonly<Record<string, string>> = {
   'JSON-escaped with \\/': inner.replaceAll('/', '\\/'),
   'JSON-escaped twice': JSON.stringify(inner).slice(1, -1),
   'JSON-escaped as .NET does': inner.replace(
-    /[+&]|[^ -~]/g,
+    /[+&']|[^ -~]/g,
     (char) => `\\u00${char.charCodeAt(0).toString(16).toUpperCase()}`,
   ),
+  'JSON-escaped as Gson does': escaped(/[&<>=']/g),
+  'JSON-escaped as Python does': escaped(/[^ -~]/g),
+  HTML: secret.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll("'", '&#x27;'),
+  XML: secret.replaceAll('&', '&amp;'),
+  'upper case': secret.toUpperCase(),
+  'lower case': secret.toLowerCase(),
   hex: Buffer.from(secret).toString('hex'),
   'hex, upper case': Buffer.from(secret).toString('hex').toUpperCase(),
 };

@@ -2,8 +2,8 @@
 export const secretCharsMin = 6;
 
 /**
- * An API may echo a secret in any of these forms. Raw, percent, form, each of these two percent-encoded again, JSON-escaped once
- * and twice, hex, and base64 at its three alignments in both alphabets. Empty for a secret of fewer than {@link secretCharsMin}
+ * An API may echo a secret in any of these forms. Raw, in upper and in lower case, percent, form, each of these two
+ * percent-encoded again, as HTML, JSON-escaped once and twice, hex, and base64 at its three alignments in both alphabets. Empty for a secret of fewer than {@link secretCharsMin}
  * characters.
  */
 export function spellingsOf(secret: string): ReadonlySet<string> {
@@ -15,7 +15,10 @@ export function spellingsOf(secret: string): ReadonlySet<string> {
   const slashed = json.replaceAll('/', '\\/');
   return new Set([
     raw,
+    raw.toUpperCase(),
+    raw.toLowerCase(),
     ...percentSpellings(raw),
+    ...htmlSpellings(raw),
     json,
     slashed,
     ...unicodeSpellings(json),
@@ -42,13 +45,25 @@ function percentSpellings(raw: string): string[] {
   return [...once, ...once.map(encodeURIComponent)];
 }
 
-/** Go escapes `& < >` in JSON, .NET also `+ '` and every character outside ASCII. */
+/** As XML and the libraries of templates write a text: they differ in quotes. */
+function htmlSpellings(raw: string): string[] {
+  if (!/[&<>"']/.test(raw)) return [];
+  const plain = raw.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  const apostrophes = ["'", '&#39;', '&#x27;', '&#039;', '&apos;'];
+  return ['"', '&quot;', '&#34;'].flatMap((quote) =>
+    apostrophes.map((apostrophe) => plain.replaceAll('"', quote).replaceAll("'", apostrophe)),
+  );
+}
+
+/** Python escapes every character outside ASCII in JSON, Go `& < >`, Gson also `= '`, .NET `+ '` and those outside ASCII. */
 function unicodeSpellings(json: string): string[] {
   const escape = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  const python = json.replace(/[^ -~]/g, escape);
   const go = json.replace(/[&<>]/g, escape);
+  const gson = json.replace(/[&<>=']/g, escape);
   const net = json.replace(/[&<>+'`]|[^ -~]/g, escape);
   const upper = net.replace(/\\u[0-9a-f]{4}/g, (code) => `\\u${code.slice(2).toUpperCase()}`);
-  return [go, net, upper];
+  return [python, go, gson, net, upper];
 }
 
 /** The characters of a base64 text that depend on the secret alone when `offset` (mod 3) other bytes precede it. */
