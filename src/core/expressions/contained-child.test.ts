@@ -48,7 +48,7 @@ test('a child outlives the signals of a terminal, so that its parent can drain',
   const child = await startContainedChild();
   process.kill(child.pid, 'SIGINT');
   process.kill(child.pid, 'SIGTERM');
-  const head = JSON.stringify({ kind: 'evaluate', expression: 'a', nulls: 'keep', nowMs: 0 });
+  const head = JSON.stringify({ kind: 'evaluate', orgId: 'o', expression: 'a', nulls: 'keep', nowMs: 0 });
   expect(await child.ask([head, '', '{"a":1}'], 5_000)).toEqual({ ok: true, line: '{"v":1}' });
   await child.kill();
 });

@@ -56,7 +56,7 @@ function evaluatorOf({ pool, bindingsText, orgId }: OrgShare): Evaluator {
       if (task.expression.length > expressionLengthMax) return task.records.map(() => expressionTooLong);
       const { expression, nulls, timeoutMs, recordLookups = null } = task;
       const paired = recordLookups !== null;
-      const head = JSON.stringify({ kind: 'transform', expression, nulls, nowMs: task.now.getTime(), paired });
+      const head = JSON.stringify({ kind: 'transform', orgId, expression, nulls, nowMs: task.now.getTime(), paired });
       const page: Page = {
         pool,
         orgId,
@@ -77,6 +77,7 @@ function evaluatorOf({ pool, bindingsText, orgId }: OrgShare): Evaluator {
       if (expression.length > expressionLengthMax) throw rejection(expressionTooLong.failure);
       const head = JSON.stringify({
         kind: 'evaluate',
+        orgId,
         expression,
         nulls: 'keep',
         nowMs: now.getTime(),

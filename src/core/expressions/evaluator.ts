@@ -1,6 +1,6 @@
 /**
  * Runs in a child of the pool. Reads jobs of three lines from stdin (head, bindings, payload) and writes one line of
- * JSON for each. Keeps no state between jobs except parsed expressions and large lookup tables.
+ * JSON for each. Keeps no state between jobs except large lookup tables, and for each org parsed expressions.
  */
 import { isJsonObject } from '../json/is-json-object.ts';
 import { withBodyFields } from './body-fields.ts';
@@ -12,6 +12,7 @@ import { bindInput, createScope, type Scope, type Values, withoutNulls } from '.
 
 interface Head {
   readonly kind: 'transform' | 'evaluate';
+  readonly orgId: string;
   readonly expression: string;
   readonly nulls: 'keep' | 'missing';
   readonly nowMs: number;
@@ -53,7 +54,7 @@ process.stdout.write('ready\n');
 
 async function runJob([headText = '', bindingsText = '', payload = '']: readonly string[]): Promise<void> {
   const head: Head = JSON.parse(headText);
-  const expression = interpretedExpression(head.expression);
+  const expression = interpretedExpression(head.orgId, head.expression);
   const response =
     head.kind === 'transform'
       ? await transformSlice(JSON.parse(payload), { head, expression, scope: await scopeOf({ ...head, bindingsText }) })

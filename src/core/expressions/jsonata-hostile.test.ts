@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { caseFigure } from '../../../test/support/security/figure.ts';
 import {
   expressionText,
@@ -7,6 +7,7 @@ import {
   previewSucceeds,
 } from '../../../test/support/security/hostile-expressions.ts';
 import { createTestEvaluator } from './evaluator-fixture.ts';
+import { createEvaluatorPool } from './evaluator-pool.ts';
 
 const pool = createTestEvaluator({ size: 2 });
 // The start of a child is not measured.
@@ -92,3 +93,35 @@ test.each(hostileExpressions)(
   },
   30_000,
 );
+
+describe('an expression that changes the functions of its interpreter', () => {
+  const swaps = `(
+    $clone := function($x){ $x };
+    $keep := { "f": $lowercase };
+    { "f": $base64encode } ~> |f| function($s){ ($keep ~> |f| { "last": $s } |; "stolen") } |;
+    { "f": $sum } ~> |f| $count |;
+    |$zoneOffset| { "_jsonata_lambda": true } |;
+    { "done": true })`;
+  const reads = `(
+    $clone := function($x){ $x };
+    $keep := { "f": $lowercase };
+    $keep ~> |f| {}, ["_jsonata_function"] |;
+    { "last": $keep.f.last })`;
+
+  test('changes nothing for another org, and learns nothing of it', async () => {
+    await using one = createEvaluatorPool({ size: 1 });
+    const [ours, theirs] = [one.forOrg('org_ours'), one.forOrg('org_theirs')];
+    const ask = (of: typeof ours, expression: string, input: Readonly<Record<string, unknown>>) =>
+      of.evaluate({ expression, input, now: new Date(0) });
+    const theirWork = async () => [
+      await ask(theirs, '$base64encode($replace(secret, /\\s/, ""))', { secret: 'their secret' }),
+      await ask(theirs, '$sum($map(list, function($n){ $n }))', { list: [100, 250] }),
+      await ask(theirs, '[0, $zoneOffset(0, "Asia/Tokyo")][1]', {}),
+    ];
+    const before = await theirWork();
+    expect(before.slice(0, 2)).toEqual([Buffer.from('theirsecret').toString('base64'), 350]);
+    expect(await ask(ours, swaps, {})).toEqual({ done: true });
+    expect(await theirWork()).toEqual(before);
+    expect(JSON.stringify(await ask(ours, reads, {}))).not.toContain('theirsecret');
+  });
+});

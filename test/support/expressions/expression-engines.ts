@@ -35,7 +35,7 @@ export async function interpret({ expression, record, bindings, own, nulls }: Ca
   const copy: unknown = JSON.parse(JSON.stringify(record) ?? 'null');
   try {
     const input = bound.withTables(nulls === 'missing' ? withoutNulls(copy) : copy);
-    const value = await interpretedExpression(expression).evaluate(input, bound.bindings);
+    const value = await interpretedExpression('o', expression).evaluate(input, bound.bindings);
     const result: Readonly<Record<string, unknown>> = JSON.parse(plainResult(value, { objectOnly: false }));
     return 'code' in result && !('v' in result) ? { kind: 'error', code: null } : { kind: 'value', value: result['v'] };
   } catch (error) {
