@@ -11,7 +11,8 @@ export const absoluteSeconds = 12 * 60 * 60;
 /** Age at which the cookie is renewed: not with every request. */
 const renewAfterSeconds = 60;
 
-const sessionCookie = 'console_session';
+/** With the prefix no other host of the domain can set it. */
+const cookieOf = (deps: SessionDeps): string => `${isSecure(deps) ? '__Host-' : ''}console_session`;
 /** Sent by the script's own refreshes, which must not keep a session alive. */
 const refreshHeader = 'x-console-refresh';
 
@@ -44,7 +45,7 @@ export async function openSession(c: Context, deps: SessionDeps, lookupId: strin
 }
 
 export function closeSession(c: Context, deps: SessionDeps): void {
-  deleteCookie(c, sessionCookie, placeOf(deps));
+  deleteCookie(c, cookieOf(deps), placeOf(deps));
 }
 
 export interface OpenSession {
@@ -54,7 +55,7 @@ export interface OpenSession {
 
 /** `null` without a valid session: altered, idle or open for too long, or its key was revoked or has expired. */
 export async function findSession(c: Context, deps: SessionDeps & AuthDeps): Promise<OpenSession | null> {
-  const token = getCookie(c, sessionCookie);
+  const token = getCookie(c, cookieOf(deps));
   const session = token === undefined ? null : await readSession(deps, token);
   if (!session) return null;
   const caller = await callerOfSession(deps, session.lookupId);
@@ -81,7 +82,12 @@ async function setSession(c: Context, deps: SessionDeps, session: Omit<Session, 
   const claims = { sub: lookupId, form: formToken, opened: openedAt };
   const ttlSeconds = Math.min(idleSeconds, openedAt + absoluteSeconds - nowSeconds());
   const token = await signToken(deps.console.sessionKeys, kind(deps), { claims, ttlSeconds });
-  setCookie(c, sessionCookie, token, { ...placeOf(deps), httpOnly: true, sameSite: 'Strict', maxAge: ttlSeconds });
+  setCookie(c, cookieOf(deps), token, { ...placeOf(deps), httpOnly: true, sameSite: 'Strict', maxAge: ttlSeconds });
 }
 
-const placeOf = ({ publicUrl }: SessionDeps) => ({ path: '/console', secure: publicUrl.startsWith('https:') });
+const placeOf = (deps: SessionDeps) => {
+  const secure = isSecure(deps);
+  return { path: secure ? '/' : '/console', secure };
+};
+
+const isSecure = ({ publicUrl }: SessionDeps): boolean => publicUrl.startsWith('https:');
