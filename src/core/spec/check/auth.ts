@@ -38,8 +38,9 @@ function addressRule({ path, value }: Located): readonly Issue[] {
   });
 }
 
-/** Two labels at least, so that no value completes a registered name. */
-const fixedEnd = /^(?:[^{}]*|.*\}\}(?:\.[a-z\d-]+){2,}(?::\d+)?)$/i;
+/** Two labels at least, so that no value completes a registered name; `.co.uk` and its like are one. */
+const fixedEnd =
+  /^(?:[^{}]*|.*\}\}(?!\.(?:com?|org|net|gov|edu|ac|ne|or|go)\.[a-z]{2}(?::\d+)?$)(?:\.[a-z\d-]+){2,}(?::\d+)?)$/i;
 
 function hasFixedEnd(url: string): boolean {
   const host = /^https?:\/\/(?<host>(?:\{\{.*?\}\}|[^/?#{])+)(?:[/?#]|$)/i.exec(url)?.groups?.['host'];

@@ -48,6 +48,20 @@ const acrossPlaces: readonly Case[] = [
     changes: { 'resources.0.request': { url: 'https://api:{{ run.id }}@example.com/x' } },
     issues: ['schema resources.0.request.url'],
   },
+  ...['evil.co.uk', 'acme.com', '{{ params.host }}.acme.example', '{{ params.host }}.co.uk', '{{ params.host }}'].map(
+    (host) => ({
+      rule: `a host to which a value could send the secret of an OAuth app: ${host}`,
+      changes: {
+        connectionParams: [{ key: 'host', type: 'string' }],
+        http: { baseUrl: 'https://a.test' },
+        auth: {
+          ...{ kind: 'oauth2_authorization_code', app: 'acme', authorizeUrl: 'https://a.test/a' },
+          tokenUrl: `https://${host}/token`,
+        },
+      },
+      issues: ['{{ params.host }}.co.uk', '{{ params.host }}'].includes(host) ? ['schema auth.tokenUrl'] : [],
+    }),
+  ),
   {
     rule: 'an account of values that nobody keeps',
     changes: {
