@@ -119,7 +119,8 @@ function mayStay(compared: Compared, id: string): boolean {
   if (mode === 'replace') return false;
   if (deletes.mode === 'none') return true;
   // A row under the primary key of an earlier version.
-  if (deletes.mode !== 'full_scan' && id.startsWith('[') !== wideKey) return true;
+  const isCompared = deletes.mode === 'full_scan' && story.genes.destination !== 'webhook';
+  if (!isCompared && id.startsWith('[') !== wideKey) return true;
   if (token) return record !== undefined && (!isListed(compared, id) || filter !== 'none');
   if (deletes.mode === 'full_scan') return deletes.scope === 'partition' && hadOtherPlace(compared, id);
   // One that is still listed has left the filter, which its last read has shown.

@@ -256,6 +256,10 @@ describe('the plan of an upgrade', () => {
       mayDelete: true,
       effect: expect.stringContaining('deletes rows of table items under the old keys'),
     });
+    const destination = { kind: 'webhook', url: 'https://example.com', signingSecret: 's' };
+    const sent = { deletes: { mode: 'full_scan' }, target: { table: 'items' } };
+    const rekeyed = planOf(sent, { ...sent, primaryKey: ['id', 'site'] }, { destination });
+    expect(rekeyed.resources[0]?.effect).toContain('the receiver keeps its records under the old keys');
   });
 
   it('clears the state where too little is known of the records, and never where less is used', () => {

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Issue, schemaIssue } from '../../errors.ts';
 import type { JsonObject } from '../../json/json-object.ts';
 import type { ChangePlan } from '../../resources/spec.ts';
+import { destinationKind } from '../schema/destination-kinds.ts';
 import type { ConnectorSpec, Resource } from '../schema/spec-schema.ts';
 import { concludesAbsence } from './concludes-absence.ts';
 import { changedFacets, type Facet, forgetsRecords, meaningOf, type StoredMeaning } from './meaning.ts';
@@ -145,9 +146,12 @@ const anew = { class: 'resets', resets: 'state', redelivers: 'everything' } as c
 function rekeyed(plan: ResourcePlan, place: Place): ResourcePlan {
   const { table } = place.resource.target;
   const oldRows = `rows of table ${table} under the old keys`;
-  const left = comparesAnew(place)
-    ? `, and deletes ${oldRows}; the brake may hold that back until a backfill with force`
-    : `; ${oldRows} stay`;
+  // Nobody can ask a receiver which records it has.
+  const left = !destinationKind(place.spec).keepsRows
+    ? '; the receiver keeps its records under the old keys: delete them there'
+    : comparesAnew(place)
+      ? `, and deletes ${oldRows}; the brake may hold that back until a backfill with force`
+      : `; ${oldRows} stay`;
   const effect = `The primary key changes: the next run reads and delivers everything again${left}.`;
   return { ...plan, ...anew, rekeyedTable: table, effect };
 }
