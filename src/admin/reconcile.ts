@@ -1,7 +1,7 @@
 /**
  * The operator's command after a restore of the control database. It rebuilds Temporal's schedules and reports where
- * Temporal, destinations and endpoints are ahead, which workers then repair: the next run of such a lane asks its
- * destination for unknown records.
+ * Temporal, destinations and endpoints are ahead. Workers repair that: the next run of such a lane asks its destination
+ * for unknown records.
  */
 import {
   findLastBatch,
