@@ -108,5 +108,14 @@ export const conflict = (message: string): AppError => new AppError('conflict', 
 /** The attempt must stop: a later one, of this run or the next, holds the lane. */
 export const takenOver = (): AppError => new AppError('fenced', 'A later attempt has taken over this resource.');
 
+/** The customer owns the checkpoint row; only the service may write it. */
+export const checkpointChanged = (cause: unknown): AppError =>
+  new AppError(
+    'destination_rejected',
+    'The checkpoint of this resource in _css_checkpoint was changed by somebody else, so nobody knows what was delivered last. ' +
+      'Delete its row: the next run reads and delivers everything again.',
+    { cause },
+  );
+
 export const invalid = (message: string, issues: readonly Issue[]): AppError =>
   new AppError('validation', message, { issues });

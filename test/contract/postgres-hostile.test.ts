@@ -2,9 +2,13 @@ import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { claimLane } from '../../src/core/destinations/postgres/checkpoint.ts';
+import { PostgresProtocolError } from '../../src/core/destinations/postgres/message.ts';
 import { openPostgres } from '../../src/core/destinations/postgres/postgres.ts';
+import { readTables } from '../../src/core/destinations/postgres/table.ts';
 import { createPostgresPlace, guardFor, optionsFor } from '../support/destinations/postgres-kind.ts';
 import { record } from '../support/postgres-fuzz/recording.ts';
+import { rowOf as responseOf, scriptedSession } from '../support/postgres-fuzz/scripted-server.ts';
 import { figure } from '../support/security/figure.ts';
 import { testDatabaseUrl } from '../support/service/database-server.ts';
 import { scratchFolder } from '../support/service/scratch-folder.ts';
@@ -46,6 +50,51 @@ describe('a server that sends what no PostgreSQL sends', () => {
     },
     cases * 100 + 60_000,
   );
+});
+
+describe('a value of a server', () => {
+  const written = { schema: 'public', written: 'items' };
+  const claim = { ...claimOf('public'), fence: 1 };
+
+  it('stays the text that it is, whatever type the server names', async () => {
+    // Booleans, numbers, JSON, bytes, times, intervals, arrays, rows.
+    const types = [16, 17, 20, 21, 23, 26, 114, 199, 600, 1007, 1009, 1114, 1184, 1186, 1700, 2249, 3802];
+    const cells = types.map((type) => [`of${type}`, type, '[[],[]]'] as const);
+    await using scripted = await scriptedSession([responseOf(cells)]);
+    const [row] = await scripted.session.query('select');
+    expect(row).toEqual(Object.fromEntries(cells.map(([name]) => [name, '[[],[]]'])));
+  });
+
+  it('is not parsed as a receipt of millions of lists, which takes seconds', async () => {
+    const receipt = Buffer.from(`[${'[],'.repeat(20_000_000)}[]]`);
+    const cells = [['runId', 25, 'run_1'] as const, ['batchNo', 23, '2'] as const, ['receipt', 114, receipt] as const];
+    await using scripted = await scriptedSession([responseOf(cells)]);
+    const opened = await claimLane(scripted.session, written, claim);
+    expect(opened.checkpoint?.receipt).toHaveLength(receipt.length);
+  });
+
+  it.each(['-1', '1.5', 'x', '99999999999', ''])('that is no number of a batch ends the run: %j', async (batchNo) => {
+    const cells = [['runId', 25, 'run_1'] as const, ['batchNo', 25, batchNo] as const, ['receipt', 25, '{}'] as const];
+    await using scripted = await scriptedSession([responseOf(cells)]);
+    await expect(claimLane(scripted.session, written, claim)).rejects.toMatchObject({ code: 'destination_rejected' });
+  });
+
+  it.each([
+    ['is not JSON', '[', '[]'],
+    ['has more values than a table has columns', `[${'[],'.repeat(1_000_000)}[]]`, '[]'],
+    ['has columns of another form', '[{"name":1}]', '[]'],
+    ['has keys of another form', '[]', '[1]'],
+  ])('that describes a table and %s ends the run', async (_, columns, keys) => {
+    const cells = [
+      ['name', 19, 'items'] as const,
+      ['kind', 18, 'r'] as const,
+      ['columns', 114, columns] as const,
+      ['keys', 114, keys] as const,
+    ];
+    await using scripted = await scriptedSession([responseOf(cells)]);
+    const read = readTables(scripted.session, { schema: 'public', names: ['items'] });
+    await expect(read).rejects.toThrow(PostgresProtocolError);
+  });
 });
 
 interface Report {

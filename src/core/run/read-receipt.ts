@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { AppError } from '../errors.ts';
+import { checkpointChanged } from '../errors.ts';
 import { cutText } from '../json/cut-text.ts';
 import { decodeReceipt, type Receipt, receiptVersion } from '../model/receipt.ts';
 import { lightBytes } from '../model/response-memory.ts';
@@ -65,14 +65,14 @@ function memoryOf(text: string): number {
   try {
     return jsonMemory(bytes, measureJson(bytes, valuesMax));
   } catch (error) {
-    throw notOurs(error);
+    throw checkpointChanged(error);
   }
 }
 
 function checkedReceipt(text: string): Receipt {
   const value = parsed(text);
   // A receipt of another version is left to a worker of that version.
-  if (!v.is(OtherVersion, value) && !v.is(CheckedReceipt, value)) throw notOurs(null);
+  if (!v.is(OtherVersion, value) && !v.is(CheckedReceipt, value)) throw checkpointChanged(null);
   const receipt = decodeReceipt(text);
   return { ...receipt, failure: receipt.failure === null ? null : cutText(receipt.failure, failureMax) };
 }
@@ -81,14 +81,6 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw notOurs(error);
+    throw checkpointChanged(error);
   }
 }
-
-const notOurs = (cause: unknown): AppError =>
-  new AppError(
-    'destination_rejected',
-    'The checkpoint of this resource in _css_checkpoint was changed by somebody else, so nobody knows what was delivered last. ' +
-      'Delete its row: the next run reads and delivers everything again.',
-    { cause },
-  );

@@ -6,7 +6,7 @@ import { notTaken } from '../sql/lane-errors.ts';
 import type { ColumnArray } from './arrays.ts';
 import type { PostgresFields } from './fields.ts';
 import type { PostgresRows } from './rows.ts';
-import type { Session } from './session.ts';
+import { isTrue, type Session } from './session.ts';
 
 export interface PostgresBatch {
   readonly encoded: PostgresRows;
@@ -45,11 +45,11 @@ export const claimValues = ({ lane, fence, batch }: BatchWrite, receipt: string)
 ];
 
 export async function lostLane(session: Session, { lane, fence, map, batch }: BatchWrite): Promise<AppError> {
-  const [held] = await session.query<{ readonly isApplied: boolean }>(
+  const [held] = await session.query<'isApplied'>(
     `select coalesce(run_id = $3 and batch_no >= $4, false) as "isApplied"
      from ${checkpointName(map.prepared.schema)} where lane = $1 and fence = $2`,
     [lane, fence, batch.runId, batch.batchNo],
   );
   if (!held) return takenOver();
-  return notTaken(batch.batchNo, held.isApplied);
+  return notTaken(batch.batchNo, isTrue(held.isApplied));
 }

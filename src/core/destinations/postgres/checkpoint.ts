@@ -2,9 +2,9 @@ import { receiptBytesMax } from '../../model/receipt.ts';
 import type { LaneClaim, LastBatch, OpenedLane } from '../destination.ts';
 import { checkpointName, tableSql } from '../sql/identifiers.ts';
 import type { PreparedTable } from '../sql/record-fields.ts';
-import { openedLane, type StoredCheckpoint } from '../sql/stored-checkpoint.ts';
+import { lastBatch, openedLane, storedNumber } from '../sql/stored-checkpoint.ts';
 import type { LanePlace } from '../sql/table-kind.ts';
-import type { Session } from './session.ts';
+import { isTrue, type Session } from './session.ts';
 
 /** An older table lacks `generation`. */
 export const checkpointColumns = ['lane', 'fence', 'table_oid', 'run_id', 'batch_no', 'receipt', 'updated_at'];
@@ -43,7 +43,7 @@ export async function claimLane(
 ): Promise<OpenedLane> {
   const kept = (column: string) => `${column} = case
     when held.table_oid = excluded.table_oid and held.generation = excluded.generation then held.${column} end`;
-  const [row] = await session.query<StoredCheckpoint>(
+  const [row] = await session.query<'runId' | 'batchNo' | 'receipt'>(
     `insert into ${checkpointName(schema)} as held (lane, fence, table_oid, generation, updated_at)
      values ($1, $2, $3::regclass, $4, now())
      on conflict (lane) do update set fence = excluded.fence, updated_at = excluded.updated_at,
@@ -54,7 +54,7 @@ export async function claimLane(
     [claim.lane, claim.fence, tableSql(schema, written), claim.generation],
     { bytesMax: receiptBytesMax + responseHeadBytes, rowsMax: 1 },
   );
-  return openedLane(row);
+  return openedLane(row && { ...row, batchNo: storedNumber(row.batchNo) });
 }
 
 export async function hasLane(session: Session, { schema, lane, tables }: LanePlace): Promise<boolean> {
@@ -70,14 +70,13 @@ export async function hasLane(session: Session, { schema, lane, tables }: LanePl
 export async function peekLane(session: Session, givenSchema: string | null, lane: string): Promise<LastBatch | null> {
   const schema = givenSchema ?? session.defaultSchema;
   if (schema === null) return null;
-  const [table] = await session.query<{ readonly exists: boolean }>('select to_regclass($1) is not null as exists', [
+  const [table] = await session.query<'exists'>('select to_regclass($1) is not null as exists', [
     checkpointName(schema),
   ]);
-  if (table?.exists !== true) return null;
-  const [row] = await session.query<Pick<StoredCheckpoint, 'runId' | 'batchNo'>>(
+  if (!isTrue(table?.exists)) return null;
+  const [row] = await session.query<'runId' | 'batchNo'>(
     `select run_id as "runId", batch_no as "batchNo" from ${checkpointName(schema)} where lane = $1`,
     [lane],
   );
-  if (!row || row.runId === null || row.batchNo === null) return null;
-  return { runId: row.runId, batchNo: row.batchNo };
+  return row ? lastBatch({ ...row, batchNo: storedNumber(row.batchNo) }) : null;
 }

@@ -78,7 +78,7 @@ async function logIn(
     ssl: false,
     // Typed as a whole socket, of which the driver uses only this part.
     stream: () => wire as unknown as Socket,
-    types: { getTypeParser },
+    types,
     query_timeout: limits.statementMs + responseGraceMs,
     application_name: 'connector-sync',
   });
@@ -93,13 +93,9 @@ async function logIn(
   }
 }
 
-/** Types in the service's own statements, by object id; everything else stays text. */
-const parsers: ReadonlyMap<number, (text: string) => unknown> = new Map<number, (text: string) => unknown>([
-  [16, (text) => text === 't'],
-  [21, Number],
-  [23, Number],
-  [26, Number],
-  [114, (text) => JSON.parse(text)],
-]);
+/**
+ * The server names the type of each column, and the driver parses in a callback of the socket. So nothing is parsed there: every
+ * value stays text, and statements read their own.
+ */
+const types = { getTypeParser: () => asText };
 const asText = (text: string): string => text;
-const getTypeParser = (oid: number) => parsers.get(oid) ?? asText;

@@ -23,7 +23,7 @@ const insertSql = ({ schema, table }: NamedTable, orgId: string): string =>
   `insert into ${ownersName(schema)} (table_name, org_id, recorded_at) values (${textSql(table)}, ${textSql(orgId)}, now())`;
 
 export async function readOwner(session: Session, { schema, table }: NamedTable): Promise<string | null> {
-  const [row] = await session.query<{ readonly orgId: string }>(
+  const [row] = await session.query<'orgId'>(
     `select org_id as "orgId" from ${ownersName(schema)} where table_name = $1`,
     [table],
   );

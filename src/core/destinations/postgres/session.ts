@@ -7,16 +7,23 @@ import type { ResponseLimits } from './frames.ts';
 import { createPreparedQueries } from './prepared-queries.ts';
 import type { CheckedWire } from './wire.ts';
 
+/** Each value as the server's text, whatever its type. A hostile server may leave a column out. */
+export type TextRow<Column extends string> = Readonly<Partial<Record<Column, string | null>>>;
+
+export const isTrue = (value: string | null | undefined): boolean => value === 't';
+
+export const idsIn = (rows: readonly TextRow<'id'>[]): readonly string[] => rows.flatMap(({ id }) => id ?? []);
+
 export interface Session extends AsyncDisposable {
   /** `null` if the role's search path names no schema. */
   readonly defaultSchema: string | null;
   isUsable(): boolean;
   /** Planned anew each time. `limits` applies to the response, where it may be larger than most. */
-  query<Row extends pg.QueryResultRow>(
+  query<Column extends string>(
     sql: string,
     values?: readonly unknown[],
     limits?: ResponseLimits,
-  ): Promise<readonly Row[]>;
+  ): Promise<readonly TextRow<Column>[]>;
   /** For a statement that is its own transaction and recurs, as batches do. */
   queryAgain(sql: string, values: readonly unknown[]): Promise<readonly unknown[]>;
   /** For a statement of a transaction whose time grows with the table. It and later statements may take half an hour. */
@@ -36,23 +43,23 @@ const goodbyeMs = 2000;
 /** Makes every session alike, independent of the settings of role and database. Statements throw raw errors of pg. */
 export async function openSession(address: PostgresAddress, options: ConnectOptions): Promise<Session> {
   const { client, wire } = await connectPostgres(address, options);
-  const run = async <Row extends pg.QueryResultRow>(
+  const run = async <Column extends string>(
     config: pg.QueryConfig & { readonly query_timeout?: number },
     limits = responseLimits,
   ) => {
     wire.expectResponse(limits);
     try {
-      return (await client.query<Row>(config)).rows;
+      return (await client.query<TextRow<Column>>(config)).rows;
     } catch (error) {
       if (endsConnection(error)) wire.destroy();
       throw error;
     }
   };
-  const query: Session['query'] = <Row extends pg.QueryResultRow>(
+  const query: Session['query'] = <Column extends string>(
     text: string,
     values?: readonly unknown[],
     limits?: ResponseLimits,
-  ) => run<Row>({ text, ...(values && { values: [...values] }) }, limits);
+  ) => run<Column>({ text, ...(values && { values: [...values] }) }, limits);
   const queryAgain = createPreparedQueries(({ values, ...statement }) => run({ ...statement, values: [...values] }));
   const queryAll: Session['queryAll'] = async (text, values = []) => {
     await query(`set local statement_timeout = ${queryAllMs}`);
@@ -81,7 +88,7 @@ export async function openSession(address: PostgresAddress, options: ConnectOpti
  * values: copying the lists of a batch into plans takes a twelfth of its time.
  */
 async function applySettings(query: Session['query'], { statementMs }: SessionLimits): Promise<string | null> {
-  const [row] = await query<{ schema: string | null }>(
+  const [row] = await query<'schema'>(
     `select current_schema() as schema,
        set_config('timezone', 'UTC', false),
        set_config('datestyle', 'ISO, YMD', false),

@@ -1,4 +1,7 @@
-import type { Session } from './session.ts';
+import * as v from 'valibot';
+import { parseBounded } from '../../json/json-size.ts';
+import { broken } from './message.ts';
+import type { Session, TextRow } from './session.ts';
 
 export interface StoredColumn {
   readonly name: string;
@@ -32,14 +35,50 @@ export async function readTables(
   session: Session,
   { schema, names }: { readonly schema: string; readonly names: readonly string[] },
 ): Promise<ReadonlyMap<string, StoredTable> | null> {
-  const rows = await session.query<MaybeTable>(readSql, [schema, names, evolvedComment]);
+  const rows = await session.query<keyof StoredTable>(readSql, [schema, names, evolvedComment]);
   if (rows.length === 0) return null;
   const tables = new Map<string, StoredTable>();
-  for (const row of rows) if (row.name !== null) tables.set(row.name, row);
+  for (const row of rows) {
+    if (row.name === null) continue;
+    const table = storedTable(row);
+    tables.set(table.name, table);
+  }
   return tables;
 }
 
-type MaybeTable = StoredTable | { readonly name: null };
+/** A table has 1,600 columns at most, each with ten values. */
+const valuesMax = 20_000;
+/** Of a `typmod` in pg_attribute. */
+const Modifier = v.pipe(v.number(), v.integer(), v.minValue(-(2 ** 31)), v.maxValue(2 ** 31 - 1));
+
+const CatalogueRow = v.object({
+  name: v.string(),
+  kind: v.string(),
+  columns: v.array(
+    v.object({
+      name: v.string(),
+      typeName: v.string(),
+      castType: v.string(),
+      type: v.string(),
+      modifier: Modifier,
+      nullable: v.boolean(),
+      generated: v.boolean(),
+      isPlain: v.boolean(),
+      evolved: v.boolean(),
+    }),
+  ),
+  keys: v.array(v.array(v.string())),
+});
+
+/** The catalogue is the server's, so its JSON is counted before it is parsed. */
+function storedTable({ columns, keys, ...row }: TextRow<keyof StoredTable>): StoredTable {
+  try {
+    const [parsedColumns, parsedKeys] = [columns, keys].map((json) => parseBounded(Buffer.from(json ?? ''), valuesMax));
+    return v.parse(CatalogueRow, { ...row, columns: parsedColumns, keys: parsedKeys });
+  } catch {
+    throw broken();
+  }
+}
 
 const readSql = `
   select c.relname as name, c.relkind as kind,

@@ -6,7 +6,7 @@ import { keptAway, noRowYet } from '../sql/untouched.ts';
 import type { BatchWrite } from './batch-write.ts';
 import type { ResponseLimits } from './frames.ts';
 import type { PostgresRows } from './rows.ts';
-import type { Session } from './session.ts';
+import { idsIn, type Session } from './session.ts';
 
 const complaint = 'rows are left untouched: they are missing, or a trigger, rule or row policy keeps them';
 
@@ -29,13 +29,13 @@ interface Writing {
 
 /** Returns the untouched ids, once for each of their rows. */
 export async function findUntouched(session: Session, { sql, values, rows }: Writing): Promise<readonly string[]> {
-  const found = await session.query<{ readonly id: string }>(
+  const found = await session.query<'id'>(
     `with written as (${sql} returning _external_id)
      select id from unnest($3::text[]) as id except all select _external_id from written`,
     values,
     idLimits(rows.indexes.length),
   );
-  return found.map(({ id }) => id);
+  return idsIn(found);
 }
 
 /** A record id has 2,000 bytes at most, plus the overhead of its message. */
@@ -62,14 +62,14 @@ export async function untouchedRows(
   const { schema, written, mode } = write.map.prepared;
   const there =
     mode === 'update'
-      ? await session.query<{ readonly id: string }>(
+      ? await session.query<'id'>(
           `select _external_id as id from ${tableSql(schema, written)}
            where _connection_id = $1 and _external_id = any($2::text[])`,
           [write.connectionId, textArray(externalIds)],
           idLimits(externalIds.length),
         )
       : null;
-  const isThere = there && new Set(there.map(({ id }) => id));
+  const isThere = there && new Set(idsIn(there));
   const [ids = []] = rows.lists;
   const places = new Map(ids.map((id, place) => [id, place]));
   return externalIds

@@ -4,12 +4,13 @@
  */
 
 import { AppError } from '../../errors.ts';
+import type { JsonSize } from '../../json/json-size.ts';
 import type { HttpResponse } from '../../model/http.ts';
 import { type HeldMemory, lightBytes } from '../../model/response-memory.ts';
 import type { ResponseSettings } from '../../spec/schema/resource-schema.ts';
 import type { Source } from '../source.ts';
 import { countFields, csvFieldBytes, decodeCsv } from './decode-csv.ts';
-import { decodeJson, type JsonSize, measureJson } from './decode-json.ts';
+import { decodeJson, measureJson } from './decode-json.ts';
 import { decodeJsonLines } from './decode-jsonl.ts';
 import { charsetOf, decodeText } from './decode-text.ts';
 import type { DecodeTurns } from './decode-turns.ts';
