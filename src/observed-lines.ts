@@ -5,6 +5,9 @@ import type { Log } from './log.ts';
 
 /** Lines have counts and durations, and no data. */
 export function logObservations(log: Log, isDetailed: boolean): void {
+  observations.subscriberFailed.subscribe(({ observation, error }) =>
+    log.error('observation not counted', { observation, error }),
+  );
   observations.runEnded.subscribe((ended) => log.info('run ended', { ...ended }));
   // Each page or statement would cost a line, so subscribe only if they are wanted.
   if (!isDetailed) return;

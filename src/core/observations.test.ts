@@ -12,6 +12,23 @@ describe('observations', () => {
     expect(seen).toEqual([{ reason: 'backoff', waitMs: 5 }]);
   });
 
+  it('go on when a subscriber throws, and the first error of each is an observation too', () => {
+    const seen: number[] = [];
+    const failed: unknown[] = [];
+    const error = new Error('no');
+    const ends = [
+      observations.subscriberFailed.subscribe((fact) => failed.push(fact)),
+      observations.waitBegun.subscribe(() => {
+        throw error;
+      }),
+      observations.waitBegun.subscribe(({ waitMs }) => seen.push(waitMs)),
+    ];
+    for (const waitMs of [1, 2]) observations.waitBegun.publish({ reason: 'backoff', waitMs });
+    for (const end of ends) end();
+    expect(seen).toEqual([1, 2]);
+    expect(failed).toEqual([{ observation: 'wait-begun', error }]);
+  });
+
   it('cost less than a microsecond while nobody subscribes', () => {
     const rounds = 200_000;
     const fact = { recordsIn: 1, recordsOut: 1, skipped: 0, quarantined: 0, deleted: 0 };

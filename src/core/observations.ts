@@ -112,10 +112,16 @@ export interface StatementSent {
   readonly failed: boolean;
 }
 
+/** Published once for each subscriber. */
+export interface SubscriberFailed {
+  readonly observation: string;
+  readonly error: unknown;
+}
+
 export interface Observation<Fact> {
   /** Costs one test of a boolean without subscribers. */
   publish(fact: Fact): void;
-  /** Calls `receive`, which must not throw, within each {@link publish}; returns a function that ends it. */
+  /** Calls `receive` within each {@link publish}; returns a function that ends it. What `receive` throws ends nothing. */
   subscribe(receive: (fact: Fact) => void): () => void;
 }
 
@@ -137,6 +143,7 @@ export const observations = {
   databaseRefused: observation<DatabaseRefused>('database-refused'),
   requestServed: observation<RequestServed>('request-served'),
   statementSent: observation<StatementSent>('statement-sent'),
+  subscriberFailed: observation<SubscriberFailed>('subscriber-failed'),
 } as const;
 
 interface EndedRun {
@@ -173,8 +180,18 @@ function observation<Fact>(name: string): Observation<Fact> {
       if (facts.hasSubscribers) facts.publish(fact);
     },
     subscribe(receive) {
-      // Only `publish` writes to the channel, so a message is a fact of this kind.
-      const subscriber = (message: unknown) => receive(message as Fact);
+      let hasFailed = false;
+      const subscriber = (message: unknown) => {
+        try {
+          // Only `publish` writes to the channel, so a message is a fact of this kind.
+          receive(message as Fact);
+        } catch (error) {
+          // The channel would throw it as uncaught, which ends the process.
+          if (hasFailed) return;
+          hasFailed = true;
+          observations.subscriberFailed.publish({ observation: name, error });
+        }
+      };
       facts.subscribe(subscriber);
       return () => {
         facts.unsubscribe(subscriber);

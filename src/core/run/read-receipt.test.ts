@@ -25,6 +25,25 @@ const receipt: Receipt = {
   position: null,
   failure: null,
 };
+const page = {
+  pageNo: 1,
+  requestKey: 'k',
+  recordsIn: 1,
+  recordsOut: 1,
+  skipped: 0,
+  quarantined: 0,
+  invalid: 0,
+  deleted: 0,
+};
+const counts = ['pageNo', 'recordsIn', 'recordsOut', 'skipped', 'quarantined', 'invalid', 'deleted'];
+const position = {
+  stage: 'partition',
+  no: 0,
+  step: 'read',
+  read: null,
+  gaps: [],
+  totals: { count: 0, skipped: 0, gaps: [] },
+};
 const read = (text: string) => readReceipt(text, decodeAtOnce);
 const changed = (parts: object) => JSON.stringify({ ...JSON.parse(encodeReceipt(receipt)), ...parts });
 
@@ -45,6 +64,47 @@ describe('the receipt of a checkpoint', () => {
       code: 'destination_rejected',
       message: expect.stringContaining('_css_checkpoint'),
     });
+  });
+
+  it.each(
+    counts.flatMap((count) => [-1, 1.5, '1', null, 1e300, [1], undefined].map((value) => [count, value] as const)),
+  )('that counts %s as %j was changed by somebody else', async (count, value) => {
+    expect((await read(changed({ pages: [page] }))).pages).toEqual([page]);
+    await expect(read(changed({ pages: [{ ...page, [count]: value }] }))).rejects.toMatchObject({
+      code: 'destination_rejected',
+    });
+  });
+
+  it.each<[string, unknown]>([
+    ['batchNo', -1],
+    ['batchNo', 2 ** 31],
+    ['pages', [{ ...page, requestKey: 1 }]],
+    ['quarantined', [-1]],
+    ['allNew', 'yes'],
+    ['incomplete', 1],
+    ['notes', { stale: -1 }],
+    ['notes', { stale: '1' }],
+    ['notes', ['stale']],
+    ['deliveredBefore', [1]],
+    ['closes', 'all'],
+    ['closesVersions', [{ externalId: '1' }]],
+    ['left', [{ partition: '' }]],
+    ['flagged', [{ externalId: 1, cursor: null }]],
+    ['notFetched', {}],
+    ['partitions', [{ partition: '', watermark: 1 }]],
+    ['partitions', [{ partition: '', watermark: null, completed: 'now' }]],
+    ['proofs', [{ partition: '', proof: 1, completed: null }]],
+    ['scan', { confirm: -1 }],
+    ['listed', [{ partition: '', named: {}, end: null }]],
+    ['position', 'partition'],
+    ['position', { stage: 'other' }],
+    ['position', { ...position, no: -1 }],
+    ['position', { ...position, gaps: 1 }],
+    ['position', { ...position, totals: null }],
+    ['position', { stage: 'retry', after: 1 }],
+  ])('with another %s was changed by somebody else: %j', async (part, value) => {
+    expect(await read(changed({ position }))).toMatchObject({ position });
+    await expect(read(changed({ [part]: value }))).rejects.toMatchObject({ code: 'destination_rejected' });
   });
 
   it('of another version is left to a worker of that version', async () => {

@@ -1,5 +1,6 @@
 import type { Checkpoint, Destination, OpenedLane, TargetTable, WriteMode } from '../destinations/destination.ts';
-import { AppError, takenOver } from '../errors.ts';
+import { codeOf } from '../error-code.ts';
+import { AppError, checkpointChanged, takenOver } from '../errors.ts';
 import { storableText } from '../json/storable-text.ts';
 import type { LaneKey } from '../model/lane-key.ts';
 import type { Receipt } from '../model/receipt.ts';
@@ -90,7 +91,9 @@ export async function repairFromCheckpoint(options: RepairOptions): Promise<Star
   if (checkpoint.runId === runId && checkpoint.batchNo <= run.batchNo) return unlessBehind(options, start, checkpoint);
   const receipt = await readReceipt(checkpoint.receipt, options.turns);
   const isCarried = carried !== undefined && receipt.runId !== runId;
-  const recorded = await (isCarried ? ledger.recordCarried(receipt) : ledger.record(receipt, true));
+  const recorded = await storedOrChanged(() =>
+    isCarried ? ledger.recordCarried(receipt) : ledger.record(receipt, true),
+  );
   if (recorded.outcome === 'fenced') throw takenOver();
   if (recorded.outcome === 'stale' && receipt.runId === runId) {
     const passed = await ledger.passOver(receipt.batchNo);
@@ -118,6 +121,18 @@ export async function repairFromCheckpoint(options: RepairOptions): Promise<Star
     records: receipt.pages.reduce((sum, page) => sum + page.recordsIn, run.recordsIn),
     invalid: receipt.pages.reduce((sum, page) => sum + page.invalid, run.invalid),
   };
+}
+
+/** SQLSTATE of what the control database cannot hold: two rows for one, a value, null, a key twice, a check, a size. */
+const unstorable = /^(?:21|22|23502|23505|23514|54)/;
+
+/** A receipt of the service can be stored. */
+async function storedOrChanged<Result>(record: () => Promise<Result>): Promise<Result> {
+  try {
+    return await record();
+  } catch (error) {
+    throw unstorable.test(codeOf(error)) ? checkpointChanged(error) : error;
+  }
 }
 
 async function unlessBehind(options: RepairOptions, start: StartPoint, last: Checkpoint): Promise<StartPoint> {
