@@ -6,9 +6,10 @@ import { claimLane } from '../../src/core/destinations/postgres/checkpoint.ts';
 import { PostgresProtocolError } from '../../src/core/destinations/postgres/message.ts';
 import { openPostgres } from '../../src/core/destinations/postgres/postgres.ts';
 import { readTables } from '../../src/core/destinations/postgres/table.ts';
+import { ThrottledError } from '../../src/core/model/throttled.ts';
 import { createPostgresPlace, guardFor, optionsFor } from '../support/destinations/postgres-kind.ts';
 import { record } from '../support/postgres-fuzz/recording.ts';
-import { rowOf as responseOf, scriptedSession } from '../support/postgres-fuzz/scripted-server.ts';
+import { noRow, rowOf as responseOf, scriptedSession } from '../support/postgres-fuzz/scripted-server.ts';
 import { figure } from '../support/security/figure.ts';
 import { testDatabaseUrl } from '../support/service/database-server.ts';
 import { scratchFolder } from '../support/service/scratch-folder.ts';
@@ -52,6 +53,16 @@ describe('a server that sends what no PostgreSQL sends', () => {
   );
 });
 
+/** The response to a claim whose receipt is so large that it is left out. */
+function announced(bytes: number): Buffer {
+  return responseOf([
+    ['runId', 25, 'run_1'],
+    ['batchNo', 23, '2'],
+    ['bytes', 23, String(bytes)],
+    ['receipt', 25, null],
+  ]);
+}
+
 describe('a value of a server', () => {
   const written = { schema: 'public', written: 'items' };
   const claim = { ...claimOf('public'), fence: 1 };
@@ -67,10 +78,52 @@ describe('a value of a server', () => {
 
   it('is not parsed as a receipt of millions of lists, which takes seconds', async () => {
     const receipt = Buffer.from(`[${'[],'.repeat(20_000_000)}[]]`);
-    const cells = [['runId', 25, 'run_1'] as const, ['batchNo', 23, '2'] as const, ['receipt', 114, receipt] as const];
-    await using scripted = await scriptedSession([responseOf(cells)]);
+    await using scripted = await scriptedSession([announced(receipt.length), responseOf([['receipt', 114, receipt]])]);
     const opened = await claimLane(scripted.session, written, claim);
     expect(opened.checkpoint?.receipt).toHaveLength(receipt.length);
+  });
+
+  it('is read as a large receipt within the memory of the org, and no more of it than was announced', async () => {
+    const receipt = 'x'.repeat(3_000_000);
+    await using scripted = await scriptedSession([
+      announced(receipt.length - 100_000),
+      responseOf([['receipt', 25, receipt]]),
+    ]);
+    const taken: number[] = [];
+    const held = { ...claim.held, hold: (bytes: number) => void taken.push(bytes) };
+    await expect(claimLane(scripted.session, written, { ...claim, held })).rejects.toThrow('larger than any');
+    expect(taken).toEqual([2 * 2_900_000]);
+  });
+
+  it('is not read as a large receipt once a later attempt has taken the lane', async () => {
+    await using scripted = await scriptedSession([announced(3_000_000), noRow]);
+    await expect(claimLane(scripted.session, written, claim)).rejects.toMatchObject({ code: 'fenced' });
+  });
+
+  it('is not read as a large receipt while others hold the memory', async () => {
+    const receipt = 'x'.repeat(3_000_000);
+    await using scripted = await scriptedSession([announced(receipt.length), responseOf([['next', 25, 'statement']])]);
+    const busy = new ThrottledError(1000, { reason: 'memory' });
+    const hold = () => {
+      throw busy;
+    };
+    await expect(claimLane(scripted.session, written, { ...claim, held: { ...claim.held, hold } })).rejects.toBe(busy);
+    expect(await scripted.session.query('select')).toEqual([{ next: 'statement' }]);
+  });
+
+  it.each([
+    ['a receipt with the claim that it had to leave out', responseOf([['receipt', 25, 'x'.repeat(3_000_000)]])],
+    ['a receipt of a size that no receipt has', announced(65 * 1024 * 1024)],
+    [
+      'a receipt of a size that is no number',
+      responseOf([
+        ['bytes', 23, 'NaN'],
+        ['runId', 25, 'r'],
+      ]),
+    ],
+  ])('%s ends the run', async (_, response) => {
+    await using scripted = await scriptedSession([response]);
+    await expect(claimLane(scripted.session, written, claim)).rejects.toThrow(/larger than any|was changed/);
   });
 
   it.each(['-1', '1.5', 'x', '99999999999', ''])('that is no number of a batch ends the run: %j', async (batchNo) => {

@@ -181,6 +181,20 @@ describe('what is there already', () => {
     });
   });
 
+  it('reads a large receipt back, within the memory of the org', async () => {
+    await using place = await createPostgresPlace();
+    await using destination = place.connect();
+    await destination.open(claimOf(place.schema));
+    const large = 'é'.repeat(2_000_000);
+    await destination.apply(batchOf([rowOf('1')], { receipt: () => large }));
+    const taken: number[] = [];
+    const held = { hold: (bytes: number) => void taken.push(bytes), release: () => undefined };
+    expect(await destination.open(claimOf(place.schema, { fence: 2, held }))).toMatchObject({
+      checkpoint: { receipt: large },
+    });
+    expect(taken).toEqual([2 * 4_000_000]);
+  });
+
   it('rejects record ids that no key can hold, and takes long ones', async () => {
     await using place = await createPostgresPlace();
     await using destination = place.connect();

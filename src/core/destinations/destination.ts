@@ -5,6 +5,7 @@
  */
 
 import type { Batch, RejectedRow } from '../model/batch.ts';
+import type { HeldMemory } from '../model/response-memory.ts';
 import type { ColumnType } from '../spec/schema/column-type.ts';
 import type { Target } from '../spec/schema/destination-schema.ts';
 
@@ -61,6 +62,8 @@ export interface LaneClaim {
   readonly connectionId: string;
   readonly target: TargetTable;
   readonly written: WrittenColumns;
+  /** Room for a large receipt, taken before it is read. Throws `ThrottledError` while others hold the memory. */
+  readonly held: HeldMemory;
 }
 
 export interface LeftoverPage {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { encodeReceipt, type Receipt } from '../model/receipt.ts';
 import { noNotes } from '../model/run-notes.ts';
-import { decodeAtOnce } from '../source/decode/decode-turns.ts';
+import { ThrottledError } from '../model/throttled.ts';
+import { createDecodeQueue, decodeAtOnce } from '../source/decode/decode-turns.ts';
 import { readReceipt } from './read-receipt.ts';
 
 const receipt: Receipt = {
@@ -44,7 +45,7 @@ const position = {
   gaps: [],
   totals: { count: 0, skipped: 0, gaps: [] },
 };
-const read = (text: string) => readReceipt(text, decodeAtOnce);
+const read = (text: string) => readReceipt(text, { turns: decodeAtOnce, held: decodeAtOnce.open() });
 const changed = (parts: object) => JSON.stringify({ ...JSON.parse(encodeReceipt(receipt)), ...parts });
 
 describe('the receipt of a checkpoint', () => {
@@ -109,6 +110,16 @@ describe('the receipt of a checkpoint', () => {
 
   it('of another version is left to a worker of that version', async () => {
     await expect(read(changed({ v: 2 }))).rejects.toThrow('unknown version 2');
+  });
+
+  it('is read in the memory of its text, which is counted as a body is', async () => {
+    using turns = createDecodeQueue(10_000_000).open('org');
+    const held = turns.open();
+    held.hold(8_000_000);
+    const text = changed({ failure: 'x'.repeat(4_000_000) });
+    expect(await readReceipt(text, { turns, held })).toMatchObject({ runId: 'run_1' });
+    expect(() => turns.open().hold(1)).toThrow(ThrottledError);
+    held.release();
   });
 
   it('may fail a run with a reason of some length only', async () => {

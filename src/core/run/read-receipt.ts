@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { checkpointChanged } from '../errors.ts';
 import { cutText } from '../json/cut-text.ts';
 import { decodeReceipt, type Receipt, receiptVersion } from '../model/receipt.ts';
-import { lightBytes } from '../model/response-memory.ts';
+import { type HeldMemory, lightBytes } from '../model/response-memory.ts';
 import { jsonMemory } from '../source/decode/decode-body.ts';
 import { measureJson } from '../source/decode/decode-json.ts';
 import type { DecodeTurns } from '../source/decode/decode-turns.ts';
@@ -106,19 +106,20 @@ const CheckedReceipt = v.looseObject({
 
 const OtherVersion = v.looseObject({ v: v.pipe(v.number(), v.notValue(receiptVersion)) });
 
+export interface ReceiptMemory {
+  readonly turns: DecodeTurns;
+  /** Of the text; the caller releases it. */
+  readonly held: HeldMemory;
+}
+
 /**
  * Reads the receipt in a checkpoint. The customer may have changed it, so it is decoded like an API response, in the
  * turn of the org. Throws `destination_rejected`, and `ThrottledError` while others hold the memory.
  */
-export async function readReceipt(text: string, turns: DecodeTurns): Promise<Receipt> {
-  const isLong = text.length > lightBytes;
-  const held = turns.open();
-  try {
-    if (isLong) await turns.takeMemory(await turns.inTurn(() => memoryOf(text)), held);
-    return isLong ? await turns.inTurn(() => checkedReceipt(text)) : checkedReceipt(text);
-  } finally {
-    held.release();
-  }
+export async function readReceipt(text: string, { turns, held }: ReceiptMemory): Promise<Receipt> {
+  if (text.length <= lightBytes) return checkedReceipt(text);
+  await turns.takeMemory(await turns.inTurn(() => memoryOf(text)), held);
+  return await turns.inTurn(() => checkedReceipt(text));
 }
 
 function memoryOf(text: string): number {

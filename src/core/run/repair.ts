@@ -4,10 +4,11 @@ import { AppError, checkpointChanged, takenOver } from '../errors.ts';
 import { storableText } from '../json/storable-text.ts';
 import type { LaneKey } from '../model/lane-key.ts';
 import type { Receipt } from '../model/receipt.ts';
+import type { HeldMemory } from '../model/response-memory.ts';
 import { deletesFirst, type RunPosition } from '../model/run-position.ts';
 import type { DecodeTurns } from '../source/decode/decode-turns.ts';
 import type { OnBehind } from '../spec/schema/destination-schema.ts';
-import { readReceipt } from './read-receipt.ts';
+import { type ReceiptMemory, readReceipt } from './read-receipt.ts';
 import type { RunLedger } from './run-ledger.ts';
 
 /** The ledger's record of a run when an attempt takes its lane. */
@@ -61,6 +62,11 @@ interface RepairOptions {
   readonly onBehind: (batches: number) => void;
 }
 
+interface Repair extends RepairOptions {
+  /** The memory of the receipts that are read. */
+  readonly held: HeldMemory;
+}
+
 /**
  * Claims the lane at the destination, and records a batch from its receipt that a crash left applied but not recorded.
  * The last batch of an earlier run counts as delivered by this one if it was acknowledged only now. At a destination
@@ -71,6 +77,15 @@ interface RepairOptions {
  * `destination_behind`, deliver again, or start over.
  */
 export async function repairFromCheckpoint(options: RepairOptions): Promise<StartPoint> {
+  const held = options.turns.open();
+  try {
+    return await repair({ ...options, held });
+  } finally {
+    held.release();
+  }
+}
+
+async function repair(options: Repair): Promise<StartPoint> {
   const { run, ledger } = options;
   const { runId } = run;
   const opened = await claim(options, run.generation);
@@ -86,10 +101,10 @@ export async function repairFromCheckpoint(options: RepairOptions): Promise<Star
     fresh,
     isBehind: false,
     leftovers: 0,
-    carried: carried ? await idsIn(carried, options.turns) : [],
+    carried: carried ? await idsIn(carried, options) : [],
   };
   if (checkpoint.runId === runId && checkpoint.batchNo <= run.batchNo) return unlessBehind(options, start, checkpoint);
-  const receipt = await readReceipt(checkpoint.receipt, options.turns);
+  const receipt = await readReceipt(checkpoint.receipt, options);
   const isCarried = carried !== undefined && receipt.runId !== runId;
   const recorded = await storedOrChanged(() =>
     isCarried ? ledger.recordCarried(receipt) : ledger.record(receipt, true),
@@ -135,7 +150,7 @@ async function storedOrChanged<Result>(record: () => Promise<Result>): Promise<R
   }
 }
 
-async function unlessBehind(options: RepairOptions, start: StartPoint, last: Checkpoint): Promise<StartPoint> {
+async function unlessBehind(options: Repair, start: StartPoint, last: Checkpoint): Promise<StartPoint> {
   const { run, ledger, target, whenBehind } = options;
   if (last.runId === run.runId && last.batchNo === run.batchNo) return start;
   // A complete read replaces all rows before it.
@@ -172,15 +187,15 @@ export const startOfRecorded = (run: RecordedRun): StartPoint => ({
   carried: [],
 });
 
-function claim({ run, ledger, destination, target }: RepairOptions, generation: string): Promise<OpenedLane> {
+function claim({ run, ledger, destination, target, held }: Repair, generation: string): Promise<OpenedLane> {
   const { connectionId, resourceKey, fence } = run;
   const { written } = ledger;
   const lane = `${connectionId}/${resourceKey}`;
-  return destination.open({ lane, fence, generation, connectionId, target, written });
+  return destination.open({ lane, fence, generation, connectionId, target, written, held });
 }
 
-async function idsIn(receipt: string, turns: DecodeTurns): Promise<readonly string[]> {
-  const { records, deleted } = await readReceipt(receipt, turns);
+async function idsIn(receipt: string, memory: ReceiptMemory): Promise<readonly string[]> {
+  const { records, deleted } = await readReceipt(receipt, memory);
   return [...records.map(({ externalId }) => externalId), ...deleted];
 }
 
@@ -190,7 +205,7 @@ async function idsIn(receipt: string, turns: DecodeTurns): Promise<readonly stri
  * noted, so that they can be found missing, also those under a former key. A crash before the first batch only repeats
  * this; batch and page numbers continue.
  */
-async function startOver(options: RepairOptions): Promise<StartPoint> {
+async function startOver(options: Repair): Promise<StartPoint> {
   const { run, ledger, onStartOver } = options;
   const forgotten = await ledger.forget();
   if (forgotten === null) throw takenOver();

@@ -5,7 +5,7 @@ import { openSession } from '../../../src/core/destinations/postgres/session.ts'
 import { messageOf } from './mutations.ts';
 
 /** A column by name, with the id of the type that the server claims for it, and its only value. */
-export type Cell = readonly [name: string, typeId: number, value: Buffer | string];
+export type Cell = readonly [name: string, typeId: number, value: Buffer | string | null];
 
 const ready = messageOf('Z', Buffer.from('I'));
 const loggedIn = Buffer.concat([messageOf('R', Buffer.alloc(4)), ready]);
@@ -26,6 +26,7 @@ const columnOf = ([name, typeId]: Cell): Buffer =>
   Buffer.concat([Buffer.from(`${name}\0`), Buffer.alloc(6), int32(typeId), Buffer.alloc(8)]);
 
 const valueOf = ([, , value]: Cell): Buffer => {
+  if (value === null) return int32(-1);
   const bytes = Buffer.from(value);
   return Buffer.concat([int32(bytes.length), bytes]);
 };
@@ -38,6 +39,9 @@ export const rowOf = (cells: readonly Cell[]): Buffer =>
     messageOf('C', Buffer.from('SELECT 1\0')),
     ready,
   ]);
+
+/** A response without a row. */
+export const noRow = Buffer.concat([messageOf('C', Buffer.from('SELECT 0\0')), ready]);
 
 interface Scripted extends AsyncDisposable {
   readonly session: Session;

@@ -1,5 +1,6 @@
 import type { Column, LaneClaim, TargetTable, WrittenColumns } from '../../../src/core/destinations/destination.ts';
 import type { Batch, Deliverable, RejectedRow } from '../../../src/core/model/batch.ts';
+import { anyMemory } from '../../../src/core/model/response-memory.ts';
 import type { ColumnType } from '../../../src/core/spec/schema/column-type.ts';
 
 /** A claim on lane `con_1/items` for table `items`. */
@@ -16,6 +17,7 @@ export const claimOf = (schema: string, overrides: Partial<LaneClaim & TargetTab
     mode: overrides.mode ?? 'upsert',
   },
   written: overrides.written ?? rememberedColumns(),
+  held: overrides.held ?? anyMemory.open(),
 });
 
 /** The columns of a lane, kept in memory; null: nothing was noted yet. */

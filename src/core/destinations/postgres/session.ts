@@ -12,6 +12,15 @@ export type TextRow<Column extends string> = Readonly<Partial<Record<Column, str
 
 export const isTrue = (value: string | null | undefined): boolean => value === 't';
 
+/** For a response that has only ids among these, each at most once. */
+export const idLimits = (ids: readonly unknown[]): ResponseLimits => ({
+  bytesMax: ids.reduce<number>((sum, id) => sum + Buffer.byteLength(String(id)) + idHeadBytes, 65_536),
+  rowsMax: ids.length + 1,
+});
+
+/** Of a row: its type and length, the number of columns, and the length of the value. */
+const idHeadBytes = 11;
+
 export const idsIn = (rows: readonly TextRow<'id'>[]): readonly string[] => rows.flatMap(({ id }) => id ?? []);
 
 export interface Session extends AsyncDisposable {
@@ -33,8 +42,11 @@ export interface Session extends AsyncDisposable {
 /** Ten million rows take a few minutes. */
 const queryAllMs = 30 * 60_000;
 
-/** The largest usual response describes some tables with 1,600 columns each, and has less than 1 MB. */
-const responseLimits: ResponseLimits = { bytesMax: 4 * 1024 * 1024, rowsMax: 1000 };
+/**
+ * The largest usual responses have 1,000 ids, or describe some tables with 1,600 columns each. They count in no memory of the org,
+ * as light bodies do not.
+ */
+const responseLimits: ResponseLimits = { bytesMax: 2_200_000, rowsMax: 1000 };
 const settingsLimits: ResponseLimits = { bytesMax: 65_536, rowsMax: 1 };
 
 /** Milliseconds to wait for the server's goodbye. */

@@ -7,7 +7,7 @@ import { keptRow } from '../sql/untouched.ts';
 import type { BatchWrite } from './batch-write.ts';
 import { wholeRefused } from './errors.ts';
 import type { PostgresTable } from './schema.ts';
-import { idsIn, type Session } from './session.ts';
+import { idLimits, idsIn, type Session } from './session.ts';
 import type { ValuePlaces } from './write-sql.ts';
 
 type Effect = Tombstone['effect'];
@@ -76,9 +76,8 @@ export async function applyTombstones(
         select _external_id as id from ${deletableSql(map.prepared, parts)} except all select _external_id from touched
       ) as kept`;
     try {
-      const limits = { bytesMax: 65_536 + ids.length * 2100, rowsMax: ids.length + 1 };
       const values = [batch.runId, connectionId, textArray(ids)];
-      for (const id of idsIn(await session.query<'id'>(sql, values, limits))) kept.add(id);
+      for (const id of idsIn(await session.query<'id'>(sql, values, idLimits(ids)))) kept.add(id);
     } catch (error) {
       throw wholeRefused(error, 'The table does not allow records to be deleted');
     }

@@ -4,9 +4,8 @@ import { textArray } from '../../postgres/binary-arrays.ts';
 import { tableSql } from '../sql/identifiers.ts';
 import { keptAway, noRowYet } from '../sql/untouched.ts';
 import type { BatchWrite } from './batch-write.ts';
-import type { ResponseLimits } from './frames.ts';
 import type { PostgresRows } from './rows.ts';
-import { idsIn, type Session } from './session.ts';
+import { idLimits, idsIn, type Session } from './session.ts';
 
 const complaint = 'rows are left untouched: they are missing, or a trigger, rule or row policy keeps them';
 
@@ -33,13 +32,10 @@ export async function findUntouched(session: Session, { sql, values, rows }: Wri
     `with written as (${sql} returning _external_id)
      select id from unnest($3::text[]) as id except all select _external_id from written`,
     values,
-    idLimits(rows.indexes.length),
+    idLimits(rows.lists[0] ?? []),
   );
   return idsIn(found);
 }
-
-/** A record id has 2,000 bytes at most, plus the overhead of its message. */
-const idLimits = (count: number): ResponseLimits => ({ bytesMax: 65_536 + count * 2100, rowsMax: count + 1 });
 
 export function isAmbiguous(externalIds: readonly string[], { lists: [ids = []] }: PostgresRows): boolean {
   if (externalIds.length === 0 || ids.length < 2) return false;
@@ -66,7 +62,7 @@ export async function untouchedRows(
           `select _external_id as id from ${tableSql(schema, written)}
            where _connection_id = $1 and _external_id = any($2::text[])`,
           [write.connectionId, textArray(externalIds)],
-          idLimits(externalIds.length),
+          idLimits(externalIds),
         )
       : null;
   const isThere = there && new Set(idsIn(there));

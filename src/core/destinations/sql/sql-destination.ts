@@ -1,5 +1,6 @@
 import type { AppError } from '../../errors.ts';
 import type { Batch, Deliverable, RejectedRow } from '../../model/batch.ts';
+import { ThrottledError } from '../../model/throttled.ts';
 import type { Destination, LaneClaim, LastBatch, LeftoverPage, OpenedLane, TargetTable } from '../destination.ts';
 import { createLiveSession, type SqlSession } from './live-session.ts';
 import {
@@ -79,7 +80,7 @@ export function sqlDestination<Session extends SqlSession, Fields extends Writte
     try {
       return await work();
     } catch (error) {
-      throw kind.toAppError(error);
+      throw error instanceof ThrottledError ? error : kind.toAppError(error);
     }
   };
 
