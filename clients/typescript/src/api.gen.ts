@@ -258,7 +258,7 @@ export type Dedupe = {
   name: string;
 } | {
   by: 'pointer';
-  /** A JSON pointer into the body; without a value there, the whole body is compared. */
+  /** A JSON pointer into the body; without a value there, or with tens of thousands of values, the whole body is compared. */
   pointer: string;
 } | {
   by: 'body';

@@ -1,3 +1,4 @@
+import { parseBounded } from '../json/json-size.ts';
 import type { Dedupe, Verification } from '../resources/verification-schema.ts';
 import { signsBody } from './signed-content.ts';
 import type { ReceivedRequest } from './verify-request.ts';
@@ -62,11 +63,14 @@ const notCompared: DedupeKey = { key: null, issue: null };
 const words = (head: string, body: string | Uint8Array): Uint8Array =>
   Buffer.concat([Buffer.from(`${head}\0`), Buffer.from(body)]);
 
-/** The text or number at a JSON pointer; `null` if the body is not JSON, or has none there. */
+/** JSON values of a body in which an id is looked for: parsing them takes a few ms. */
+const hookValuesMax = 20_000;
+
+/** The text or number at a JSON pointer; `null` if the body is not JSON, has too many values, or none there. */
 function scalarAt(pointer: string, body: Uint8Array): string | null {
   let value: unknown;
   try {
-    value = JSON.parse(Buffer.from(body).toString('utf8'));
+    value = parseBounded(body, hookValuesMax);
   } catch {
     return null;
   }

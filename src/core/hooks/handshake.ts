@@ -3,6 +3,7 @@
  * known.
  */
 import * as v from 'valibot';
+import { parseBounded } from '../json/json-size.ts';
 import type { HeaderLookup } from './signed-content.ts';
 
 export interface HandshakeResponse {
@@ -31,12 +32,15 @@ export function cloudEventsHandshake(header: HeaderLookup): HandshakeResponse | 
   return { body: '', headers: { 'webhook-allowed-origin': origin, 'webhook-allowed-rate': '*', allow: 'POST' } };
 }
 
+/** Slack sends three. */
+const challengeValuesMax = 100;
+
 const SlackChallenge = v.object({ type: v.literal('url_verification'), challenge: v.string() });
 
 /** Slack posts a challenge, signed like any event; `null` for other requests. */
 export function slackHandshake(body: Uint8Array): HandshakeResponse | null {
   try {
-    const { success, output } = v.safeParse(SlackChallenge, JSON.parse(Buffer.from(body).toString('utf8')));
+    const { success, output } = v.safeParse(SlackChallenge, parseBounded(body, challengeValuesMax));
     return success ? text(output.challenge) : null;
   } catch {
     return null;

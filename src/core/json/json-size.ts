@@ -22,9 +22,15 @@ export function jsonSize(bytes: Uint8Array): JsonSize {
   return { values, names: names.count() };
 }
 
-/** Parses JSON of `valuesMax` values at most, lists and objects among them. Throws for more, and for what is not JSON. */
+/** Parses JSON of `valuesMax` values at most; lists and objects count twice. Throws for more, and for what is not JSON. */
 export function parseBounded(bytes: Uint8Array, valuesMax: number): unknown {
-  if (jsonSize(bytes).values > valuesMax) throw new RangeError(`More than ${valuesMax} JSON values`);
+  let values = 0;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at];
+    if (byte === 0x22) at = closingQuote(bytes, at);
+    else if (byte === 0x2c || byte === 0x5b || byte === 0x7b) values += 1;
+    if (values > valuesMax) throw new RangeError(`More than ${valuesMax} JSON values`);
+  }
   return JSON.parse(Buffer.from(bytes).toString('utf8'));
 }
 

@@ -53,7 +53,9 @@ export const Dedupe = v.variant('by', [
       v.string(),
       v.maxLength(200),
       v.regex(/^(?:\/(?:[^/~]|~[01])*)+$/, 'expected a JSON pointer such as /event/id'),
-      v.description('A JSON pointer into the body; without a value there, the whole body is compared.'),
+      v.description(
+        'A JSON pointer into the body; without a value there, or with tens of thousands of values, the whole body is compared.',
+      ),
     ),
   }),
   v.object({ by: v.literal('body') }),
