@@ -89,8 +89,14 @@ function keyOf(headers: Headers): string | null {
 const isOver = ({ revokedAt, expiresAt }: Credential): boolean =>
   revokedAt !== null || (expiresAt !== null && Date.parse(expiresAt) <= Date.now());
 
+/** Keys whose use is being recorded: requests at once have all read the same time of the last use. */
+const touched = new Set<string>();
+
 /** Records the use of a key at most once a minute, without waiting for it. */
 function noteUse({ db, log }: Pick<AuthDeps, 'db' | 'log'>, { id, lastUsedAt }: Credential): void {
-  if (lastUsedAt !== null && Date.parse(lastUsedAt) > Date.now() - 60_000) return;
-  touchCredential(db, id).catch((error: unknown) => log.warn('use of an API key not recorded', { keyId: id, error }));
+  if (touched.has(id) || (lastUsedAt !== null && Date.parse(lastUsedAt) > Date.now() - 60_000)) return;
+  touched.add(id);
+  touchCredential(db, id)
+    .catch((error: unknown) => log.warn('use of an API key not recorded', { keyId: id, error }))
+    .finally(() => touched.delete(id));
 }

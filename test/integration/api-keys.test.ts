@@ -8,7 +8,7 @@ import { operatorGrant } from '../../src/control/orgs/orgs.ts';
 import { makeApiKey } from '../../src/core/crypto/api-key.ts';
 import { caseFigure, figure } from '../support/security/figure.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
-import { blockedBy, holdWrites } from '../support/service/sql-gate.ts';
+import { blockedBy, holdRows, holdWrites } from '../support/service/sql-gate.ts';
 import { connectionBody, specDocument } from '../support/upstream/api-fixtures.ts';
 
 let api: TestApi;
@@ -177,6 +177,15 @@ describe('API keys', () => {
       const used = (await keys()).find(({ id }: { id: string }) => id === body.id);
       expect(used.lastUsedAt).not.toBeNull();
     });
+  });
+
+  it('note the use by many requests at once in one statement, so that connections are left for the requests', async () => {
+    const { body } = await org.call('POST', '/api-keys');
+    await using held = await holdRows(api.databaseUrl, `select from api_keys where id = '${body.id}' for update`);
+    const read = () => org.call('GET', '/workspaces', { apiKey: body.key });
+    const replies = await Promise.all(Array.from({ length: 50 }, read));
+    expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]));
+    await held.reached();
   });
 
   it('come in one of two headers, never as two different keys', async () => {
