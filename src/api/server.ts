@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import { listening } from '../listening.ts';
+import { limitPipelined } from './gates/pipelined-requests.ts';
 import { refuseAddress, respondToParserErrors } from './gates/wire-errors.ts';
 import type { ApiEnv } from './serve-route.ts';
 
@@ -46,8 +47,10 @@ export async function listen(
   const respond = getRequestListener(app.fetch, options);
   // Load balancers still probe with HTTP/1.0, which has no Host header.
   const respondToOld = getRequestListener(app.fetch, { ...options, hostname: 'localhost' });
+  const mayServe = limitPipelined();
   let isStopping = false;
   const serve = (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    if (!mayServe(incoming, outgoing)) return;
     // Otherwise the client might send its next request just when the connection is closed.
     if (isStopping) outgoing.shouldKeepAlive = false;
     // The adapter responds to failed requests itself, so there is nothing to await.

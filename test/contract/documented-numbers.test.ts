@@ -47,6 +47,14 @@ const repeated: readonly Repeated[] = [
   ['docs/operating.md', 'an org has at most # costly requests', 'src/api/gates/costly-requests.ts', 'costlyMax', 1],
   ['docs/operating.md', 'and a hook # requests in each', 'src/api/receive-hook.ts', 'requestsMax', 1],
   ['docs/operating.md', 'at most # in progress in each process', 'src/api/gates/org-requests.ts', 'requestsMax', 1],
+  ['docs/operating.md', 'Then # wait for their turn', 'src/api/gates/org-requests.ts', 'waitingMax', 1],
+  [
+    'docs/operating.md',
+    'A client may send # requests on one connection',
+    'src/api/gates/pipelined-requests.ts',
+    'pipelinedMax',
+    1,
+  ],
   [
     'docs/operating.md',
     'Requests to hooks are kept for # days',
