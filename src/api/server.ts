@@ -4,6 +4,7 @@ import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import { listening } from '../listening.ts';
 import { limitPipelined } from './gates/pipelined-requests.ts';
+import { cutSlowReaders } from './gates/slow-readers.ts';
 import { refuseAddress, respondToParserErrors } from './gates/wire-errors.ts';
 import type { ApiEnv } from './serve-route.ts';
 
@@ -12,6 +13,8 @@ export interface ListenOptions {
   readonly port: number;
   /** Milliseconds; 15,000 by default, where Node has 60 s. */
   readonly headersTimeoutMs?: number;
+  /** Milliseconds in which a client takes what was written; 30,000 by default. Found out within twice the time. */
+  readonly readTimeoutMs?: number;
 }
 
 export interface ApiServer {
@@ -35,7 +38,7 @@ const drainMs = 10_000;
 /** Rejects when the port is taken, and names it. */
 export async function listen(
   app: Pick<Hono<ApiEnv>, 'fetch'>,
-  { host, port, headersTimeoutMs: headersTimeout = 15_000 }: ListenOptions,
+  { host, port, headersTimeoutMs: headersTimeout = 15_000, readTimeoutMs = 30_000 }: ListenOptions,
 ): Promise<ApiServer> {
   // Node looks for late requests at this interval, three times within the shorter limit; a slow socket lives that much
   // longer.
@@ -60,6 +63,7 @@ export async function listen(
   // An unknown expectation may be ignored (RFC 9110, 10.1.1).
   server.on('checkExpectation', serve);
   respondToParserErrors(server);
+  cutSlowReaders(server, readTimeoutMs);
   server.maxConnections = connectionsMax;
   await listening(server, { host, port, variable: 'PORT' });
   return {

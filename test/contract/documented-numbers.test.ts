@@ -55,6 +55,7 @@ const repeated: readonly Repeated[] = [
     'pipelinedMax',
     1,
   ],
+  ['docs/operating.md', 'takes no piece of a response within # s', 'src/api/server.ts', 'readTimeoutMs = ', second],
   [
     'docs/operating.md',
     'Requests to hooks are kept for # days',
