@@ -24,7 +24,8 @@ export function serveRoute(route: Route, deps: ApiDeps): Handler<ApiEnv> {
   return async (c) => {
     const caller = await callerOf(route, c, deps);
     const serve = () => serveTo(caller, c, { route, deps });
-    return caller ? deps.requests.run(caller.scope.orgId, serve) : serve();
+    const orgId = c.get('orgId');
+    return orgId === undefined ? serve() : deps.requests.run(orgId, serve);
   };
 }
 
@@ -40,7 +41,8 @@ async function serveTo(
   const prepared = await withPlaces(places, () => route.prepare(request));
   const act = (given: ApiDeps) => {
     const work = () => withPlaces(places, () => prepared(given));
-    return caller && route.costly ? deps.costly.run(caller.scope.orgId, route.costly, work) : work();
+    const orgId = c.get('orgId');
+    return orgId !== undefined && route.costly ? deps.costly.run(orgId, route.costly, work) : work();
   };
   const key = c.req.header('idempotency-key');
   if (!caller || !route.repeated || key === undefined)
@@ -129,7 +131,7 @@ async function callerOf(
   if (auth === 'api_key') return c.get('caller');
   if (auth === 'none') return null;
   if (auth === 'oauth_state') {
-    await checkState(c.req.query(), deps);
+    c.set('orgId', await orgOfState(c.req.query(), deps));
     return null;
   }
   const caller = await authenticateEmbed(deps, c.req.raw.headers);
@@ -137,12 +139,13 @@ async function callerOf(
   return caller;
 }
 
-/** Refuses a forged or used state before the query is checked; that check reports a missing parameter. */
-async function checkState(
+/** Refuses a forged state before the query is checked; that check reports a missing parameter, where this is undefined. */
+async function orgOfState(
   { code, state, iss: _iss, ...others }: Readonly<Record<string, string>>,
   deps: Pick<ApiDeps, 'oauth'>,
-): Promise<void> {
-  if (state && (code || Object.keys(others).length > 0)) await verifyState(deps, state);
+): Promise<string | undefined> {
+  if (!state || !(code || Object.keys(others).length > 0)) return undefined;
+  return (await verifyState(deps, state)).org;
 }
 
 const jsonResponse = (c: Context, body: string | ReadableStream, status: ContentfulStatusCode): Response =>

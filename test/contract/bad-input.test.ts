@@ -110,7 +110,7 @@ async function placeholders(own: TestApi, org: TestOrg): Promise<Placeholders> {
 async function oauthStates({ deps: { oauth } }: TestApi): Promise<Placeholders> {
   const ring = oauth?.stateKeys ?? [];
   const state = { type: 'oauth-state+jwt', audience: 'oauth-state' };
-  const claims = { jti: 'a state that was never issued' };
+  const claims = { jti: 'a state that was never issued', org: 'org_of_nobody' };
   return {
     oauthState: await signToken(ring, state, { claims, ttlSeconds: 600 }),
     oauthStateExpired: await signToken(ring, state, { claims, ttlSeconds: -1 }),

@@ -7,6 +7,7 @@ import { createApp } from '../../src/api/app.ts';
 import { caseFigure, figure } from '../support/security/figure.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
 import { eventually } from '../support/service/eventually.ts';
+import { holdRows } from '../support/service/sql-gate.ts';
 import { oauthFlow } from '../support/sync/oauth-flow.ts';
 import { type OauthServer, startOauthServer } from '../support/upstream/oauth-server.ts';
 
@@ -50,8 +51,8 @@ describe('authorize', () => {
     });
     expect(challenge).toMatch(/^[\w-]{43}$/);
     expect(decodeProtectedHeader(state)).toEqual({ alg: 'HS256', typ: 'oauth-state+jwt', kid: 's1' });
-    const { aud, iat = 0, exp, jti } = decodeJwt(state);
-    expect({ aud, exp }).toEqual({ aud: 'oauth-state', exp: iat + 600 });
+    const { aud, iat = 0, exp, jti, ...claims } = decodeJwt(state);
+    expect({ aud, exp, ...claims }).toEqual({ aud: 'oauth-state', exp: iat + 600, org: org.orgId });
     const row = await stateRow(jti);
     expect(row).toMatchObject({ connectionId: id, issuer: oauth.url, redirectUri: rest['redirect_uri'] });
   });
@@ -135,13 +136,36 @@ describe('callback', () => {
     expect(await come(path)).toMatchObject(unauthorized);
   });
 
+  it('of 40 at once with one state lets the org of the state have 20, and another org is served meanwhile', async () => {
+    const id = await connect();
+    const path = await oauth.agree(await authorizeUrl(id));
+    const select = `select from oauth_states where connection_id = '${id}' for update`;
+    await using held = await holdRows(api.databaseUrl, select);
+    const refused = Promise.withResolvers<void>();
+    const statuses: number[] = [];
+    const flood = Array.from({ length: 40 }, async () => {
+      const { status, headers } = await come(path);
+      statuses.push(status);
+      if (status === 429) expect(headers.get('retry-after')).toBe('2');
+      if (statuses.length === 20) refused.resolve();
+    });
+    await refused.promise;
+    const other = await api.newOrg();
+    for (let read = 0; read < 5; read += 1) expect((await other.call('GET', '/connections')).status).toBe(200);
+    expect(statuses).toEqual(Array(20).fill(429));
+    await held.open();
+    await Promise.all(flood);
+    expect(statuses.filter((status) => status === 401)).toHaveLength(19);
+    expect(statuses).toContain(200);
+  });
+
   it('refuses a state that was altered, signed otherwise, or never issued', async () => {
     const id = await connect();
     const url = new URL(await oauth.agree(await authorizeUrl(id)), oauth.url);
     const [head = '', body = '', signature = ''] = (url.searchParams.get('state') ?? '').split('.');
     const key = api.deps.oauth?.stateKeys[0]?.key ?? new Uint8Array();
     const signed = (type: string, audience: string, kid = 's1') =>
-      new SignJWT({ jti: String(decodeJwt(`${head}.${body}.${signature}`).jti) })
+      new SignJWT({ jti: String(decodeJwt(`${head}.${body}.${signature}`).jti), org: org.orgId })
         .setProtectedHeader({ alg: 'HS256', typ: type, kid })
         .setAudience(audience)
         .setIssuedAt()

@@ -90,6 +90,6 @@ function createBeginnings(): (orgId: string) => Promise<void> {
 const tooManyAtOnce = (): HttpRejection =>
   new HttpRejection(
     'rate_limited',
-    `Your org has ${costlyMax} costly requests in progress (drafts, previews, changes of connections, tests of specs and connections). Wait until one of them has ended.`,
+    `Your org has ${costlyMax} costly requests in progress (drafts, previews, changes and authorizations of connections, tests of specs and connections). Wait until one of them has ended.`,
     { headers: { 'retry-after': String(retryAfterSeconds) } },
   );

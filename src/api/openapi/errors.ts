@@ -25,6 +25,7 @@ function responsesOf(route: Route): readonly (readonly [status: string, NamedRes
     ...(route.auth === 'api_key' || route.auth === 'embed_token' ? (['unauthorized', 'rate_limited'] as const) : []),
     ...route.errors,
     ...(route.repeated ? (['conflict'] as const) : []),
+    ...(route.costly ? (['rate_limited'] as const) : []),
     'internal',
     'unavailable',
   ]);

@@ -123,6 +123,7 @@ export const oauthRoutes = [
       'Where the provider sends the customer back to; the signed state is the credential. Stores the tokens, encrypted, and activates the connection once nothing else needs authorization. When the customer declined there is no `code`: 400, or with a `returnUrl` an `error` for your page.',
     tag,
     auth: 'oauth_state',
+    costly: 'side_by_side',
     query: CallbackQuery,
     status: 200,
     response: Authorized,

@@ -58,6 +58,7 @@ export async function beginAuthorization(
   const stateId = generateRandomState();
   const claims = {
     jti: stateId,
+    org: scope.orgId,
     ...(resourceKey === null ? {} : { resource: resourceKey }),
     ...(newAccount ? { newAccount } : {}),
   };
@@ -187,11 +188,15 @@ async function pendingCode(deps: OauthDeps, begun: Begun, callback: Omit<Callbac
 }
 
 /** Throws unauthorized, internal (not configured). */
-export async function verifyState(deps: Pick<OauthDeps, 'oauth'>, state: string): Promise<JWTPayload> {
+export async function verifyState(
+  deps: Pick<OauthDeps, 'oauth'>,
+  state: string,
+): Promise<JWTPayload & { readonly org: string }> {
   const { stateKeys } = configured(deps);
-  const claims = await verifyToken(stateKeys, stateKind, { token: state, requiredClaims: ['jti'] });
-  if (!claims) throw unauthorized();
-  return claims;
+  const claims = await verifyToken(stateKeys, stateKind, { token: state, requiredClaims: ['jti', 'org'] });
+  const org = claims?.['org'];
+  if (typeof org !== 'string') throw unauthorized();
+  return { ...claims, org };
 }
 
 function configured({ oauth }: Pick<OauthDeps, 'oauth'>): OauthSettings {
