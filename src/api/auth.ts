@@ -58,6 +58,13 @@ export async function callerOfSession(deps: AuthDeps, lookupId: string): Promise
   return credential ? callerOf(deps, credential) : null;
 }
 
+/** Throws `unauthorized` when the key of a session was revoked or has expired since the request began. */
+export async function requireValidKey({ findCredential }: AuthDeps, lookupId: string): Promise<void> {
+  const credential = await findCredential(lookupId);
+  if (!credential) throw unauthorized();
+  if (isOver(credential)) throw ended(credential);
+}
+
 function callerOf(deps: AuthDeps, credential: Credential): Caller | null {
   if (isOver(credential)) return null;
   noteUse(deps, credential);

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/core/ids.ts';
 import { type ConsoleClient, openConsole } from '../support/console/console-client.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
+import { holdRows } from '../support/service/sql-gate.ts';
 import { createActiveConnection, createConnection, publishSpec } from '../support/upstream/api-fixtures.ts';
 
 const resources = new AsyncDisposableStack();
@@ -85,6 +86,24 @@ describe('selected rows of a list', () => {
     const { text } = await theirs.post(selected, { act: 'pause', 'ids[]': ids });
     expect(text).toContain('Connection not found');
     expect(text).toContain('Too many requests');
+  });
+
+  it('are left as they are from the revocation of the key on', async () => {
+    const ids = [
+      await createActiveConnection(org),
+      await createActiveConnection(org),
+      await createActiveConnection(org),
+    ];
+    const { body: key } = await org.call('POST', '/api-keys');
+    const theirs = await openConsole(api, key.key);
+    const locked = `select from connections where id = '${ids[0]}' for update`;
+    await using held = await holdRows(api.databaseUrl, locked);
+    const pausing = theirs.post(selected, { act: 'pause', 'ids[]': ids });
+    await held.reached();
+    expect((await org.call('DELETE', `/api-keys/${key.id}`)).status).toBe(200);
+    await held.open();
+    expect((await pausing).text).toContain('This API key was revoked');
+    expect(await Promise.all(ids.map(statusOf))).toEqual(['paused', 'active', 'active']);
   });
 
   it('are runs that are canceled or run again', async () => {

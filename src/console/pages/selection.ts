@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import type { OrgScope } from '../../../db/scope.ts';
+import { requireValidKey } from '../../api/auth.ts';
 import { boundedList } from '../../api/bounded-list.ts';
 import { toErrorResponse } from '../../api/errors.ts';
 import { bodyId } from '../../api/inputs.ts';
@@ -59,7 +60,7 @@ interface Failure {
 }
 
 /**
- * At most a page of objects, one after the other; each act counts as a request of the API. It goes on after one that fails, and
+ * At most a page of objects, one after the other; each act counts as a request of the API, and needs a valid key. It goes on after one that fails, and
  * says which and why; a single one fails as by its own button.
  */
 export function selection({ path, prefix, noun, section, acts, namesOf }: SelectionOptions): Selection {
@@ -103,7 +104,7 @@ export function selection({ path, prefix, noun, section, acts, namesOf }: Select
 }
 
 async function actOnEach(
-  { scope, caller, requestId }: Visit,
+  { scope, caller, session, requestId }: Visit,
   deps: ConsoleDeps,
   { act: { run, parts }, ids }: { readonly act: Act; readonly ids: readonly string[] },
 ) {
@@ -127,7 +128,10 @@ async function actOnEach(
       await attempt({ id, part }, isOnly && keys.length === 1, async () => {
         asked += 1;
         // The first is the request itself.
-        if (asked > 1) await deps.limits?.countRequest(caller.keyId);
+        if (asked > 1) {
+          await requireValidKey(deps, session.lookupId);
+          await deps.limits?.countRequest(caller.keyId);
+        }
         if ((await run(deps, scope, id, part)) !== false) changed += 1;
         done += 1;
       });
