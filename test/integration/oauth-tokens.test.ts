@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { takeUnusedTokens } from '../../db/queries/connections/tokens.ts';
+import { leaseToken, takeUnusedTokens } from '../../db/queries/connections/tokens.ts';
+import { orgScope } from '../../db/scope.ts';
 import { eventually } from '../support/service/eventually.ts';
 import {
   authorizationCode,
@@ -23,6 +24,7 @@ beforeAll(async () => {
 beforeEach(() => {
   service.reply = () => undefined;
   service.oauth.reply = () => undefined;
+  service.oauth.sentBack = {};
 });
 afterEach(({ task }) => {
   if (task.result?.state === 'fail') process.stderr.write(`${service.stack.tails()}\n`);
@@ -104,6 +106,68 @@ describe('tokens that an org brings along', () => {
     expect(oauth.requests).toHaveLength(asked);
     const keyed = await connect({ kind: 'none' });
     expect(await bring(keyed, { accessToken: 'a' })).toMatchObject({ status: 409 });
+  });
+});
+
+describe('tokens that a provider gave for imported ones', () => {
+  it('are kept although the API refuses them, and count once a repeated import is accepted', async () => {
+    const { connect, grantElsewhere, oauth } = service;
+    const connection = await connect(byApp({ ...ofRealm, refresh: { rotation: 'always' } }));
+    oauth.sentBack = { realmId: '1' };
+    await connection.authorize();
+    const before = await tokenOf(connection);
+    const grant = await grantElsewhere(clientSecret);
+    const reuses = oauth.reuses();
+    service.reply = () => ({ status: 401, body: '{}' });
+    expect(await bring(connection, { ...grant, metadata: { realm: 'wrong' }, newAccount: true })).toMatchObject({
+      status: 409,
+      body: { error: { message: expect.stringContaining('are kept') } },
+    });
+    service.reply = () => undefined;
+    expect(await tokenOf(connection)).toEqual(before);
+    expect(await connection.sync()).toMatchObject({ status: 'succeeded' });
+    const corrected = { ...grant, metadata: { realm: '2' }, newAccount: true };
+    expect((await bring(connection, corrected)).status).toBe(200);
+    expect((await connection.read()).accounts).toEqual([{ resource: null, values: { realm: '2' } }]);
+    expect(await slotsOf(connection)).toEqual(['']);
+    oauth.revokeAll();
+    expect(await connection.sync()).toMatchObject({ status: 'succeeded' });
+    expect(oauth.reuses()).toBe(reuses);
+  });
+
+  it('are kept although they are of another account, until that is agreed to', async () => {
+    const { connect, grantElsewhere, oauth } = service;
+    const connection = await connect(byApp(ofCompany));
+    oauth.reply = () => ({ fields: { company: 'a' } });
+    await connection.authorize();
+    const before = await tokenOf(connection);
+    const grant = await grantElsewhere(clientSecret);
+    const reuses = oauth.reuses();
+    oauth.reply = () => ({ fields: { company: 'b' } });
+    expect(await bring(connection, grant)).toMatchObject({
+      status: 409,
+      body: { error: { message: expect.stringMatching(/are kept.*newAccount: true/) } },
+    });
+    expect(await tokenOf(connection)).toEqual(before);
+    expect((await bring(connection, { ...grant, newAccount: true })).status).toBe(200);
+    expect((await connection.read()).accounts).toEqual([{ resource: null, values: { company: 'b' } }]);
+    oauth.revokeAll();
+    expect(await connection.sync()).toMatchObject({ status: 'succeeded' });
+    expect(oauth.reuses()).toBe(reuses);
+  });
+
+  it('come to one import at a time', async () => {
+    const { connect, grantElsewhere, oauth, stack } = service;
+    const connection = await connect(byApp());
+    const grant = await grantElsewhere(clientSecret);
+    const asked = oauth.requests.length;
+    const key = { connectionId: connection.id, slot: '#import' };
+    await leaseToken(stack.db, orgScope(stack.org.orgId), { ...key, leaseSeconds: 60 });
+    expect(await bring(connection, grant)).toMatchObject({
+      status: 409,
+      body: { error: { message: expect.stringContaining('under way') } },
+    });
+    expect(oauth.requests).toHaveLength(asked);
   });
 });
 
@@ -205,6 +269,10 @@ describe('a refresh token that nothing uses', () => {
 
 const byApp = (changes: object = {}) => authorizationCode(service.oauth, { app: 'acme', ...changes });
 
+const ofRealm = { callback: { metadata: { realm: 'realmId' } } };
+
+const ofCompany = { account: ['company'], tokenResponse: { metadata: { company: 'company' } } };
+
 const bring = ({ id }: OauthConnection, body: object) =>
   service.stack.org.call('POST', `/connections/${id}/tokens`, { body });
 
@@ -213,8 +281,14 @@ const tokenOf = ({ id }: OauthConnection) =>
     .selectFrom('tokens')
     .select(['keepAliveAt', 'nonce'])
     .where('connectionId', '=', id)
+    .where('slot', '=', '')
     .where('ciphertext', 'is not', null)
     .executeTakeFirst();
+
+const slotsOf = async ({ id }: OauthConnection) =>
+  (await service.stack.db.selectFrom('tokens').select('slot').where('connectionId', '=', id).execute()).map(
+    ({ slot }) => slot,
+  );
 
 /** 31 days pass for the token of a connection. */
 async function pass({ id }: OauthConnection): Promise<void> {

@@ -6,7 +6,7 @@ import { sealedColumns, sealedOf } from './sealed-columns.ts';
 
 export interface TokenKey {
   readonly connectionId: string;
-  /** Empty for the auth of the spec; the resource key for a resource with its own. */
+  /** Empty for the auth of the spec; the resource key for a resource with its own. An import has one beside each. */
   readonly slot: string;
 }
 
@@ -96,6 +96,16 @@ export async function replaceToken(
         .doUpdateSet({ ...columns, updatedAt: sql<string>`now()` })
         .where('tokens.orgId', '=', scope.orgId),
     )
+    .execute();
+}
+
+/** Ends its lease, too. */
+export async function dropToken(tx: Db, scope: OrgScope, { connectionId, slot }: TokenKey): Promise<void> {
+  await tx
+    .deleteFrom('tokens')
+    .where('orgId', '=', scope.orgId)
+    .where('connectionId', '=', connectionId)
+    .where('slot', '=', slot)
     .execute();
 }
 

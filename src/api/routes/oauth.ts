@@ -169,7 +169,7 @@ export const oauthRoutes = [
     path: '/connections/:id/tokens',
     summary: 'Bring along the tokens of a customer who has authorized elsewhere',
     description:
-      'They must be of the same client at the provider. A refresh token is used at once, then a page is read; only then are the tokens stored, encrypted, and the connection becomes active as after an authorization. 409 when the provider or the API refuses them: nothing is stored, but a provider that replaces refresh tokens accepts the old one no more.',
+      'They must be of the same client at the provider. A refresh token is used at once, then a page is read; only then are the tokens stored, encrypted, and the connection becomes active as after an authorization. 409 when the provider or the API refuses them: the connection is as before. Tokens that the provider has given by then are kept, and the same request with the cause removed goes on with them.',
     tag,
     auth: 'api_key',
     costly: 'side_by_side',

@@ -1,14 +1,15 @@
 /** Tokens that an org brings along from elsewhere, so that its customers need not authorize again. */
+import type { Db } from '../../../db/client.ts';
 import type { OrgScope } from '../../../db/scope.ts';
-import { conflict, type Issue, invalid, schemaIssue } from '../../core/errors.ts';
+import { type AppError, conflict, type Issue, invalid, schemaIssue } from '../../core/errors.ts';
 import { grantKey } from '../../core/source/auth/authorization-code.ts';
-import { createMemoryTokens } from '../../core/source/auth/memory-tokens.ts';
 import type { StoredToken } from '../../core/source/auth/token-store.ts';
 import type { OauthAuthorizationCode } from '../../core/spec/schema/auth-schema.ts';
 import { type ConnectionTestDeps, testConnection } from '../connections/test-connection.ts';
 import type { ApplyDeps } from '../schedules/apply.ts';
 import { isOtherAccount } from './accounts.ts';
 import { type GrantDeps, openGrants, orConflict } from './grant.ts';
+import { openImportedTokens } from './imported-tokens.ts';
 import { storeAtOnce } from './pending.ts';
 import type { Authorized } from './store-grant.ts';
 
@@ -29,12 +30,12 @@ interface TokenImport {
 }
 
 /**
- * Tries the tokens first: a refresh token is used, then a page is read. Nothing is stored before. A refresh that succeeded
- * counts even if the API cannot be read at the moment, since the provider may accept the old refresh token no more.
+ * Tries the tokens first: a refresh token is used, then a page is read. A refresh that succeeded counts even if the API cannot
+ * be read at the moment. What the provider gave is kept in any case: a repeated import goes on with it.
  *
  * Throws not_found, validation (no such resource; values that the spec needs or does not know), plan_limit (the tokens are
- * stored all the same). Throws conflict (another auth kind, refused by the provider or the API, or another account that was
- * not agreed to).
+ * stored all the same). Throws conflict (another auth kind, refused by the provider or the API, another account that was not
+ * agreed to, or another import under way).
  */
 export async function importTokens(
   deps: GrantDeps & ConnectionTestDeps & ApplyDeps,
@@ -44,28 +45,42 @@ export async function importTokens(
   await using grants = await openGrants(deps, scope, connectionId);
   const grant = grants.of(resourceKey);
   refuseBadValues(grant.auth, given);
+  const isOther = (tx: Db, token: Pick<StoredToken, 'metadata'>) =>
+    isOtherAccount(deps, tx, scope, { connectionId, grant, token });
   // Before the refresh token is used, as far as it can be seen by then; the grant is compared again when it is stored.
-  const { metadata } = given;
-  if (!newAccount && (await isOtherAccount(deps, deps.db, scope, { connectionId, grant, token: { metadata } }))) {
-    throw conflict('The tokens are of another account than before: send newAccount: true if that is meant.');
-  }
+  if (!newAccount && (await isOther(deps.db, given))) throw otherAccount('');
   const madeFor = await orConflict(() => grantKey(grant.auth, grants.context.values));
-  const store = createMemoryTokens(tokenOf(given, madeFor, grants.context.now()));
+  const token = tokenOf(given, madeFor, grants.context.now());
+  await using imported = await openImportedTokens(deps, scope, { connectionId, resourceKey, given: token });
+  const { store } = imported;
   const [reader = null] = grants.readersOf(grant);
-  const token = { resourceKey, store };
-  const { test } = await testConnection(deps, scope, { connectionId, resourceKey: reader, only: 'source', token });
+  const trial = { resourceKey: reader, only: 'source', token: { resourceKey, store } } as const;
+  const { test, needsConsent } = await testConnection(deps, scope, { connectionId, ...trial });
   const tried = await store.read();
   const failed = test.steps.find(({ ok }) => !ok);
-  const isRefreshed = given.refreshToken !== null && tried !== null && tried.accessToken !== given.accessToken;
+  const isRefreshed = imported.isRefreshed();
   if (!failed && test.calls.length === 0) throw conflict('The tokens were not imported: no request could check them.');
   if (!tried || (failed && !(isRefreshed && failed.step === 'source' && failed.code !== 'auth_failed'))) {
-    const spent = isRefreshed
-      ? ' The provider has used the refresh token: import the one that it gave last, or let the customer authorize.'
-      : '';
-    throw conflict(`The tokens were not imported, and nothing was changed. ${failed?.message ?? ''}${spent}`);
+    const kept = isRefreshed && !needsConsent ? `${keptTokens} After the correction send the same request again.` : '';
+    throw conflict(`The tokens were not imported, and the connection is as before. ${failed?.message ?? ''}${kept}`);
   }
-  return await storeAtOnce(deps, scope, { connectionId, grants, obtained: { grant, token: tried, newAccount } });
+  return await storeAtOnce(deps, scope, {
+    connectionId,
+    grants,
+    obtained: { grant, token: tried, newAccount },
+    async also(tx) {
+      if (!newAccount && (await isOther(tx, tried))) throw otherAccount(isRefreshed ? keptTokens : '');
+      await imported.drop(tx);
+    },
+  });
 }
+
+const keptTokens = ' The tokens that the provider gave for them are kept.';
+
+const otherAccount = (kept: string): AppError =>
+  conflict(
+    `The tokens are of another account than before, so the connection is as before.${kept} Send the same request with newAccount: true if that is meant: everything is then read from the start.`,
+  );
 
 function tokenOf(
   { accessToken, refreshToken, metadata }: Pick<TokenImport, 'accessToken' | 'refreshToken' | 'metadata'>,

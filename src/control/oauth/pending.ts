@@ -55,13 +55,15 @@ interface AtOnce {
   readonly connectionId: string;
   readonly grants: Grants;
   readonly obtained: ObtainedGrant;
+  /** Part of the transaction that stores the grant; what it throws undoes all. */
+  readonly also?: (tx: Db) => Promise<void>;
 }
 
 /** Stores a grant that needs no confirmation, replacing a waiting one; see {@link storeGrant}. */
 export async function storeAtOnce(
   deps: GrantDeps & ApplyDeps,
   scope: OrgScope,
-  { connectionId, grants, obtained }: AtOnce,
+  { connectionId, grants, obtained, also }: AtOnce,
 ): Promise<Authorized> {
   const key = { connectionId, slot: tokenSlot(obtained.grant.resourceKey) };
   let replaced: SealedSecret | null = null;
@@ -70,6 +72,7 @@ export async function storeAtOnce(
     grants,
     async obtain(tx) {
       replaced = await dropPendingGrant(tx, scope, key);
+      await also?.(tx);
       return obtained;
     },
   });

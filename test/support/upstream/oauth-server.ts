@@ -12,6 +12,13 @@ interface TokenRejection {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
+interface TokenTerms {
+  /** Seconds. */
+  readonly expiresIn?: number;
+  /** Further fields of the response. */
+  readonly fields?: Readonly<Record<string, unknown>>;
+}
+
 /** An authorization server on loopback. Its refresh tokens are good for one use; a second one ends every grant. */
 export interface OauthServer extends AsyncDisposable {
   /** Without path. */
@@ -34,8 +41,8 @@ export interface OauthServer extends AsyncDisposable {
   agree(authorizeUrl: string): Promise<string>;
   /** What is sent back besides code and state. */
   sentBack: Readonly<Record<string, string>>;
-  /** The outcome of the next requests, asked for each; undefined: a token, which lives `expiresIn` seconds. */
-  reply: (request: TokenRequest) => TokenRejection | { readonly expiresIn: number } | undefined;
+  /** The outcome of the next requests, asked for each; undefined: a token. */
+  reply: (request: TokenRequest) => TokenRejection | TokenTerms | undefined;
 }
 
 const invalidGrant: TokenRejection = { status: 400, body: { error: 'invalid_grant' } };
@@ -87,7 +94,8 @@ export async function startOauthServer(): Promise<OauthServer> {
       response.statusCode = reply.status;
       response.body = { ...reply.body };
     } else if (response.body !== '') {
-      if (reply) response.body['expires_in'] = reply.expiresIn;
+      if (reply?.expiresIn !== undefined) response.body['expires_in'] = reply.expiresIn;
+      Object.assign(response.body, reply?.fields);
       valid.set(String(response.body['access_token']), Date.now() + Number(response.body['expires_in']) * 1000);
       refreshTokens.issue(response.body['refresh_token']);
     }

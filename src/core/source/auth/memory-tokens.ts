@@ -1,7 +1,10 @@
 import type { StoredToken, TokenStore } from './token-store.ts';
 
-/** A store for one process, of a token that is kept nowhere else. */
-export function createMemoryTokens(first: StoredToken | null = null): TokenStore {
+/** A store for one process. `keep` has a token before it is used; by default it is kept nowhere else. */
+export function createMemoryTokens(
+  first: StoredToken | null = null,
+  keep: (token: StoredToken) => Promise<void> = async () => undefined,
+): TokenStore {
   let stored = first;
   let isLeased = false;
   return {
@@ -12,6 +15,7 @@ export function createMemoryTokens(first: StoredToken | null = null): TokenStore
       return {
         stored,
         save: async (token) => {
+          await keep(token);
           stored = token;
         },
         release: async () => {
