@@ -156,6 +156,33 @@ describe('tokens that a provider gave for imported ones', () => {
     expect(oauth.reuses()).toBe(reuses);
   });
 
+  it('are kept although nothing says of which account they are, until metadata does or that is agreed to', async () => {
+    const { connect, grantElsewhere, oauth } = service;
+    const connection = await connect(byApp(ofCompany));
+    oauth.reply = () => ({ fields: { company: 'a' } });
+    await connection.authorize();
+    const before = await tokenOf(connection);
+    oauth.reply = () => undefined;
+    const grant = await grantElsewhere(clientSecret);
+    const asked = oauth.requests.length;
+    const refused = {
+      status: 409,
+      body: { error: { message: expect.stringMatching(/not known.*metadata.*company.*newAccount: true/) } },
+    };
+    expect(await bring(connection, { accessToken: grant.accessToken })).toMatchObject(refused);
+    expect(oauth.requests).toHaveLength(asked);
+    expect(await bring(connection, grant)).toMatchObject(refused);
+    expect(oauth.requests).toHaveLength(asked + 1);
+    expect(await tokenOf(connection)).toEqual(before);
+    expect((await bring(connection, { ...grant, metadata: { company: 'a' } })).status).toBe(200);
+    expect((await connection.read()).accounts).toEqual([{ resource: null, values: { company: 'a' } }]);
+    const { accessToken } = await grantElsewhere(clientSecret);
+    await connection.sync();
+    expect(await connection.sync()).toMatchObject({ statsJson: { recordsOut: 0 } });
+    expect((await bring(connection, { accessToken, newAccount: true })).status).toBe(200);
+    expect(await connection.sync()).toMatchObject({ statsJson: { recordsOut: recordCount } });
+  });
+
   it('come to one import at a time', async () => {
     const { connect, grantElsewhere, oauth, stack } = service;
     const connection = await connect(byApp());

@@ -2155,7 +2155,7 @@ export interface Operations {
       accessToken: string;
       refreshToken?: string | null;
       expiresAt?: string | null;
-      /** Values that expressions see as `auth`. Those of `callback.metadata` of the spec are required. */
+      /** Values that expressions see as `auth`. Those of `callback.metadata` of the spec are required, and one of `account` if the provider does not give it again. */
       metadata?: {
         [name: string]: string | number | boolean;
       };

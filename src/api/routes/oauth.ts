@@ -182,7 +182,7 @@ export const oauthRoutes = [
         v.pipe(
           v.record(v.string(), v.union([v.pipe(v.string(), v.maxLength(2000)), v.number(), v.boolean()])),
           v.description(
-            'Values that expressions see as `auth`. Those of `callback.metadata` of the spec are required.',
+            'Values that expressions see as `auth`. Those of `callback.metadata` of the spec are required, and one of `account` if the provider does not give it again.',
           ),
         ),
         {},

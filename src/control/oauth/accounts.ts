@@ -19,8 +19,13 @@ import type { Authorizable } from '../../core/spec/connection/grants.ts';
 import type { OauthAuthorizationCode } from '../../core/spec/schema/auth-schema.ts';
 import type { Deps } from '../../deps.ts';
 
-/** True if the stored grant of a connection is known to be of another account than its new token. */
-export async function isOtherAccount(
+/**
+ * The account of a new token, seen from the stored grant. `unknown`: the spec names values of the account, which the stored grant
+ * has and the token lacks. A token that is not known to be of another account is otherwise of the `same`.
+ */
+export type AccountMatch = 'same' | 'other' | 'unknown';
+
+export async function matchAccount(
   { secretBox }: Pick<Deps, 'secretBox'>,
   tx: Db,
   scope: OrgScope,
@@ -33,11 +38,14 @@ export async function isOtherAccount(
     readonly grant: Authorizable;
     readonly token: Pick<Token, 'metadata'>;
   },
-): Promise<boolean> {
+): Promise<AccountMatch> {
   const sealed = await findToken(tx, scope, { connectionId, slot: tokenSlot(grant.resourceKey) });
-  if (!sealed) return false;
+  if (!sealed) return 'same';
   const before = openToken(secretBox, sealed, { orgId: scope.orgId, ownerId: connectionId });
-  return areOfOtherAccounts(grant.auth, before, token);
+  if (areOfOtherAccounts(grant.auth, before, token)) return 'other';
+  const known = grant.auth.account?.filter((name) => before.metadata[name] !== undefined) ?? [];
+  const isUnknown = known.length > 0 && known.every((name) => token.metadata[name] === undefined);
+  return isUnknown ? 'unknown' : 'same';
 }
 
 /** True if two tokens are known to be of different accounts. */

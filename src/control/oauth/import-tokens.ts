@@ -1,13 +1,13 @@
 /** Tokens that an org brings along from elsewhere, so that its customers need not authorize again. */
 import type { Db } from '../../../db/client.ts';
 import type { OrgScope } from '../../../db/scope.ts';
-import { type AppError, conflict, type Issue, invalid, schemaIssue } from '../../core/errors.ts';
+import { conflict, type Issue, invalid, schemaIssue } from '../../core/errors.ts';
 import { grantKey } from '../../core/source/auth/authorization-code.ts';
 import type { StoredToken } from '../../core/source/auth/token-store.ts';
 import type { OauthAuthorizationCode } from '../../core/spec/schema/auth-schema.ts';
 import { type ConnectionTestDeps, testConnection } from '../connections/test-connection.ts';
 import type { ApplyDeps } from '../schedules/apply.ts';
-import { isOtherAccount } from './accounts.ts';
+import { type AccountMatch, matchAccount } from './accounts.ts';
 import { type GrantDeps, openGrants, orConflict } from './grant.ts';
 import { openImportedTokens } from './imported-tokens.ts';
 import { storeAtOnce } from './pending.ts';
@@ -45,10 +45,11 @@ export async function importTokens(
   await using grants = await openGrants(deps, scope, connectionId);
   const grant = grants.of(resourceKey);
   refuseBadValues(grant.auth, given);
-  const isOther = (tx: Db, token: Pick<StoredToken, 'metadata'>) =>
-    isOtherAccount(deps, tx, scope, { connectionId, grant, token });
+  const match = async (tx: Db, token: Pick<StoredToken, 'metadata'>): Promise<AccountMatch> =>
+    newAccount ? 'same' : await matchAccount(deps, tx, scope, { connectionId, grant, token });
   // Before the refresh token is used, as far as it can be seen by then; the grant is compared again when it is stored.
-  if (!newAccount && (await isOther(deps.db, given))) throw otherAccount('');
+  const before = await match(deps.db, given);
+  if (before === 'other' || given.refreshToken === null) refuseAccount(before, grant.auth, '');
   const madeFor = await orConflict(() => grantKey(grant.auth, grants.context.values));
   const token = tokenOf(given, madeFor, grants.context.now());
   await using imported = await openImportedTokens(deps, scope, { connectionId, resourceKey, given: token });
@@ -59,7 +60,9 @@ export async function importTokens(
   const tried = await store.read();
   const failed = test.steps.find(({ ok }) => !ok);
   const isRefreshed = imported.isRefreshed();
-  if (!failed && test.calls.length === 0) throw conflict('The tokens were not imported: no request could check them.');
+  if (!failed && !isRefreshed && test.calls.length === 0) {
+    throw conflict('The tokens were not imported: no request could check them.');
+  }
   if (!tried || (failed && !(isRefreshed && failed.step === 'source' && failed.code !== 'auth_failed'))) {
     const kept = isRefreshed && !needsConsent ? `${keptTokens} After the correction send the same request again.` : '';
     throw conflict(`The tokens were not imported, and the connection is as before. ${failed?.message ?? ''}${kept}`);
@@ -69,7 +72,7 @@ export async function importTokens(
     grants,
     obtained: { grant, token: tried, newAccount },
     async also(tx) {
-      if (!newAccount && (await isOther(tx, tried))) throw otherAccount(isRefreshed ? keptTokens : '');
+      refuseAccount(await match(tx, tried), grant.auth, isRefreshed ? keptTokens : '');
       await imported.drop(tx);
     },
   });
@@ -77,10 +80,15 @@ export async function importTokens(
 
 const keptTokens = ' The tokens that the provider gave for them are kept.';
 
-const otherAccount = (kept: string): AppError =>
-  conflict(
-    `The tokens are of another account than before, so the connection is as before.${kept} Send the same request with newAccount: true if that is meant: everything is then read from the start.`,
+function refuseAccount(match: AccountMatch, { account = [] }: OauthAuthorizationCode, kept: string): void {
+  if (match === 'same') return;
+  const isOther = match === 'other';
+  const why = isOther ? 'The tokens are of another account than before' : 'The account of the tokens is not known';
+  const name = isOther ? '' : `Name it in metadata (${account.join(', ')}). `;
+  throw conflict(
+    `${why}, so the connection is as before.${kept} ${name}Send the same request with newAccount: true if ${isOther ? 'that is meant' : 'it may be another one'}: everything is then read from the start.`,
   );
+}
 
 function tokenOf(
   { accessToken, refreshToken, metadata }: Pick<TokenImport, 'accessToken' | 'refreshToken' | 'metadata'>,

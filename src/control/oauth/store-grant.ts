@@ -16,7 +16,7 @@ import { wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
 import { activateWithin, recordActivation } from '../connections/activation.ts';
 import { cancelWorkflows } from '../runs/runs.ts';
 import { type ApplyDeps, applySchedulesOf } from '../schedules/apply.ts';
-import { forgetAccount, isOtherAccount, withAccount } from './accounts.ts';
+import { forgetAccount, matchAccount, withAccount } from './accounts.ts';
 import { type ExpectedGrant, expectedGrants, type GrantDeps, type Grants, missingGrants } from './grant.ts';
 
 export interface Authorized {
@@ -53,8 +53,8 @@ export async function storeGrant(
   const { stopped, resourceKey } = await deps.db.transaction().execute(async (tx) => {
     const { accounts } = found(await lockConnection(tx, scope, connectionId), 'Connection');
     const { grant, token, newAccount } = await obtain(tx, expected);
-    const isOther = await isOtherAccount(deps, tx, scope, { connectionId, grant, token });
-    if (isOther && !newAccount) throw otherAccount();
+    const match = await matchAccount(deps, tx, scope, { connectionId, grant, token });
+    if (match === 'other' && !newAccount) throw otherAccount();
     const sealed = sealToken(deps.secretBox, token, { orgId: scope.orgId, ownerId: connectionId });
     await replaceToken(tx, scope, {
       connectionId,
@@ -65,7 +65,7 @@ export async function storeGrant(
     await noteNewAccess(tx, scope, connectionId);
     await putAccounts(tx, scope, { id: connectionId, accounts: withAccount(accounts, grant, token, grants.secrets) });
     const { resourceKey: ofResource } = grant;
-    if (!isOther) return { stopped: [], resourceKey: ofResource };
+    if (match === 'same' || !newAccount) return { stopped: [], resourceKey: ofResource };
     const resourceKeys = grants.readersOf(grant);
     return { stopped: await forgetAccount(tx, scope, { connectionId, resourceKeys }), resourceKey: ofResource };
   });
