@@ -29,6 +29,7 @@ const known: Readonly<Record<string, readonly string[]>> = {
   'connections.status': ConnectionStatus.options,
   'hook_requests.status': HookRequestStatus.options,
   'listed_deletions.state': Object.keys(deletionStates),
+  'oauth_apps.workspace_kind': WorkspaceKind.options,
   'partitions.proof': Object.keys(proofs),
   'runs.status': RunStatus.options,
   'runs.trigger': RunTrigger.options,
