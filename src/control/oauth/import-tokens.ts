@@ -64,7 +64,8 @@ export async function importTokens(
     throw conflict('The tokens were not imported: no request could check them.');
   }
   if (!tried || (failed && !(isRefreshed && failed.step === 'source' && failed.code !== 'auth_failed'))) {
-    const advice = isRefreshed && !needsConsent ? `${keptTokens} After the correction send the same request again.` : '';
+    const advice =
+      isRefreshed && !needsConsent ? `${keptTokens} After the correction send the same request again.` : '';
     throw conflict(`The tokens were not imported, and the connection is as before. ${failed?.message ?? ''}${advice}`);
   }
   return await storeAtOnce(deps, scope, {
