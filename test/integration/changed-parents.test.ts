@@ -366,3 +366,28 @@ it('a parent by another name; the read of everything once more had a gap', async
   for (const _ of [1, 2, 3]) expect(await both()).toMatchObject({ status: 'succeeded' });
   expect((await of.rows('gapped_players', ['team'])).map(({ team }) => team)).toEqual(['b', 'b']);
 });
+
+it('the children of a changed parent are read again until a read of them had no gap', async () => {
+  let [changed, lines] = [day(1), [1, 2]];
+  api.serve('g_orders', () => ({ body: [{ id: 7, at: changed }] }));
+  api.serve('g_lines', () => ({ body: { data: lines.map((id) => ({ id })), total: 3 } }));
+  const child = {
+    key: 'g_lines',
+    forEach: [{ as: 'order', resource: 'g_orders', from: 'store', select: 'changed' }],
+    request: { path: '/g_lines/{{ each.order.id }}' },
+    response: { records: 'data' },
+    pagination: { kind: 'offset', size: 10, total: 'body.total', inject: { in: 'query', name: 'offset' } },
+  };
+  await using of = await account({ key: 'gap', resources: [{ key: 'g_orders' }, child] });
+  const both = async () => {
+    await of.sync('g_orders');
+    return (await of.sync('g_lines')).statsJson.recordsIn;
+  };
+  expect(await both()).toBeGreaterThanOrEqual(2);
+  lines = [1, 2, 3];
+  expect(await both()).toBe(3);
+  expect(await of.live('g_lines')).toEqual(['1', '2', '3']);
+  expect(await both()).toBe(0);
+  changed = day(2);
+  expect(await both()).toBe(3);
+});
