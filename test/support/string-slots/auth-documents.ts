@@ -59,9 +59,15 @@ export function authDocuments(at: Addresses): readonly BaseDocument[] {
       headers: { 'X-Signature': '{{ signature }}' },
     },
   };
-  return Object.entries(kinds).map(([kind, block]) => ({
-    name: `auth-${kind.replaceAll('_', '-')}`,
-    document: spec(`auth-${kind.replaceAll('_', '-')}`, at, {
+  const { clientId: _id, clientSecret: _secret, ...byApp } = oauth;
+  const app = { ...byApp, app: 'acme', authorizeUrl: `${at.api}/oauth/authorize`, refresh: { keepAlive: 'P30D' } };
+  const documents = [
+    ...Object.entries(kinds).map(([kind, block]) => ({ name: `auth-${kind.replaceAll('_', '-')}`, kind, block })),
+    { name: 'auth-oauth-app', kind: 'oauth2_authorization_code', block: app },
+  ];
+  return documents.map(({ name, kind, block }) => ({
+    name,
+    document: spec(name, at, {
       auth: { kind, ...block },
       connectionParams: [param('databaseUrl', { secret: true }), param('key', { secret: true })],
     }),
