@@ -45,7 +45,9 @@ const QuarantineEntries = v.array(
 );
 const Placed = v.array(v.looseObject({ partition: v.string(), externalIds: Ids }));
 const Completed = v.nullable(v.looseObject({}));
-const Position = v.variant('stage', [
+/** A position that repeats a secret; only the service's key opens it. */
+const SealedPosition = v.looseObject({ sealed: v.string() });
+const PlainPosition = v.variant('stage', [
   v.looseObject({ stage: v.picklist(['bury', 'retry']), after: MaybeText }),
   v.looseObject({
     stage: v.literal('list'),
@@ -100,7 +102,7 @@ const CheckedReceipt = v.looseObject({
   listedEnd: v.optional(v.looseObject({})),
   incomplete: v.boolean(),
   notes: v.optional(v.record(v.string(), Count)),
-  position: v.nullable(Position),
+  position: v.nullable(v.union([SealedPosition, PlainPosition])),
   failure: MaybeText,
 });
 
