@@ -75,14 +75,14 @@ export const plants: readonly StoryPlant[] = [
     name: 'children keep what a parent was',
     seed: 6,
     file: 'src/core/spec/connection/shape-values.ts',
-    code: "return shape === shapeNow ? null : 'shape';",
+    code: "return differs(0) ? 'shape' : null;",
     bug: 'return null;',
   },
   {
     name: 'children are read as for what a parent was',
     seed: 2046,
     file: 'src/core/spec/connection/shape-values.ts',
-    code: "if (read !== readNow) return 'read';",
+    code: "if (differs(2)) return 'read';",
     bug: '',
   },
   {
