@@ -98,6 +98,10 @@ export interface Connections {
   accounts: Generated<Json>;
   createdAt: Generated<string>;
   /**
+   * The params that its customer entered in a connect session; null: the org entered all.
+   */
+  customerParams: string[] | null;
+  /**
    * Deleted: it reads as absent from here on; the sweeper removes what belongs to it, then this row.
    */
   deletedAt: string | null;
@@ -153,6 +157,78 @@ export interface ConnectionSecrets {
   orgId: string;
   updatedAt: Generated<string>;
   wrappedKey: Buffer;
+}
+
+export interface ConnectSessions {
+  allowedOrigins: string[];
+  /**
+   * The params that the customer sees and enters; the org has fixed all others.
+   */
+  askedParams: string[];
+  /**
+   * Counts changes of values and grants, so that a test of earlier ones counts no more.
+   */
+  attemptNo: Generated<number>;
+  /**
+   * Whether the customer has to consent at the provider even if a grant is there.
+   */
+  authorizes: boolean;
+  /**
+   * Until then one request alone changes its connection; null: none does.
+   */
+  busyUntil: string | null;
+  /**
+   * Sealed: what the org fixed until there is a connection, what waits to be applied, the codes of grants. Null: it has ended.
+   */
+  ciphertext: Buffer | null;
+  /**
+   * SHA-256 of the code by which the org confirms who was there; null: not yet, or it needs none.
+   */
+  confirmHash: Buffer | null;
+  /**
+   * Null: the customer has entered nothing yet, or what the session made is removed.
+   */
+  connectionId: string | null;
+  createdAt: Generated<string>;
+  displayName: string;
+  endedAt: string | null;
+  expiresAt: string;
+  externalCustomerId: string | null;
+  id: string;
+  kekId: string | null;
+  newAccount: boolean;
+  nonce: Buffer | null;
+  openedAt: string | null;
+  orgId: string;
+  /**
+   * Why the last act of the customer failed: about the values and grants of attempt_no. Null: it did not.
+   */
+  problemJson: Json | null;
+  /**
+   * The resources that are synced as soon as the customer is connected.
+   */
+  resourceKeys: string[];
+  returnUrl: string | null;
+  schedulesJson: Json;
+  /**
+   * Of the connection that it makes; null: its connection was there before.
+   */
+  specId: string | null;
+  specKey: string;
+  specOverridesJson: Json | null;
+  specVersion: string | null;
+  state: Generated<string>;
+  /**
+   * Where the customer is; done: the session has ended.
+   */
+  step: string;
+  /**
+   * The parts whose test has succeeded with the values and grants of attempt_no.
+   */
+  tested: Generated<string[]>;
+  tokenHash: Buffer;
+  workspaceId: string | null;
+  wrappedKey: Buffer | null;
 }
 
 export interface EventSequences {
@@ -379,6 +455,10 @@ export interface OauthApps {
 
 export interface OauthStates {
   /**
+   * SHA-256 of the cookie of the browser that began it, the only one that may finish it.
+   */
+  browserHash: Buffer | null;
+  /**
    * The sealed PKCE verifier; null without PKCE.
    */
   ciphertext: Buffer | null;
@@ -397,6 +477,10 @@ export interface OauthStates {
    */
   returnUrl: string | null;
   /**
+   * The connect session that it belongs to; null: the org began it by an API key.
+   */
+  sessionId: string | null;
+  /**
    * SHA-256 of the id in the signed state; a reader of the table cannot use it.
    */
   stateHash: Buffer;
@@ -408,6 +492,18 @@ export interface Orgs {
    * Plan cap on active connections; null means none.
    */
   activeConnectionsMax: number | null;
+  /**
+   * The color of its buttons, as #rrggbb; null: that of the page.
+   */
+  connectColor: string | null;
+  /**
+   * A picture as a data URL; null: none.
+   */
+  connectLogo: string | null;
+  /**
+   * How the org is called on the page for customers; null: by its name.
+   */
+  connectName: string | null;
   createdAt: Generated<string>;
   id: string;
   /**
@@ -1134,6 +1230,7 @@ export interface DB {
   callLog: CallLog;
   connections: Connections;
   connectionSecrets: ConnectionSecrets;
+  connectSessions: ConnectSessions;
   eventSequences: EventSequences;
   hookRequests: HookRequests;
   hooks: Hooks;

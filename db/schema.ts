@@ -4,6 +4,12 @@ import type { DeletionState } from '../src/core/model/receipt.ts';
 import type { RunNotes } from '../src/core/model/run-notes.ts';
 import type { RunPosition } from '../src/core/model/run-position.ts';
 import type { Validators } from '../src/core/model/validators.ts';
+import type {
+  ConnectProblem,
+  ConnectSchedule,
+  ConnectSessionState,
+  ConnectStep,
+} from '../src/core/resources/connect-session.ts';
 import type { ConnectedAccount, ConnectionError, ConnectionStatus } from '../src/core/resources/connection.ts';
 import type { EventType } from '../src/core/resources/event-types.ts';
 import type { HookRequestStatus } from '../src/core/resources/hook.ts';
@@ -43,6 +49,7 @@ export interface Database
     | 'workspaces'
     | 'specVersions'
     | 'connections'
+    | 'connectSessions'
     | 'runs'
     | 'quarantine'
     | 'callLog'
@@ -71,6 +78,16 @@ export interface Database
       specOverridesJson: NullableJsonObject;
       accounts: JSONColumnType<ConnectedAccount[], string | undefined>;
       error: NullableJson<ConnectionError>;
+    }
+  >;
+  connectSessions: Typed<
+    DB['connectSessions'],
+    {
+      state: Generated<ConnectSessionState>;
+      step: ConnectStep;
+      specOverridesJson: NullableJsonObject;
+      schedulesJson: JSONColumnType<ConnectSchedule[], string, never>;
+      problemJson: NullableJson<ConnectProblem>;
     }
   >;
   runs: Typed<

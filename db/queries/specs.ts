@@ -56,6 +56,21 @@ const pinnedVersion = statement(
       .where('connections.id', '=', connectionId),
 );
 
+/** The version that was published last; `undefined` if there is none. */
+export async function findNewestPublished(db: Db, scope: OrgScope, key: string): Promise<string | undefined> {
+  const newest = await db
+    .selectFrom('specVersions')
+    .innerJoin('specs', 'specs.id', 'specVersions.specId')
+    .select('specVersions.version')
+    .where('specVersions.orgId', '=', scope.orgId)
+    .where('specs.key', '=', key)
+    .where('specVersions.status', '=', 'published')
+    .orderBy('specVersions.publishedAt', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return newest?.version;
+}
+
 export function findVersionOfSpec(
   db: Db,
   scope: OrgScope,

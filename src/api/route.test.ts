@@ -4,7 +4,7 @@ import { checkBody, checkQuery, idParams } from './inputs.ts';
 import { type ApiDeps, type RawRequest, route } from './route.ts';
 
 const noDeps = {} as ApiDeps;
-const request: RawRequest = { caller: null, params: {}, query: {}, document: undefined };
+const request: RawRequest = { caller: null, browser: null, params: {}, query: {}, document: undefined };
 const facts = { method: 'post', path: '/things/:id', summary: 's', tag: 't', auth: 'none', status: 200 } as const;
 const Thing = v.object({ id: v.string() });
 

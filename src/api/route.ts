@@ -5,6 +5,7 @@ import type { WriteDeps } from '../control/orgs/write.ts';
 import type { Issue, RequestErrorCode } from '../core/errors.ts';
 import type { Deps } from '../deps.ts';
 import type { Caller } from './auth.ts';
+import type { ConnectCaller } from './connect-auth.ts';
 import type { EmbedCaller } from './embed-auth.ts';
 import type { CostlyOrder, CostlyRequests } from './gates/costly-requests.ts';
 import type { InProgress } from './gates/in-progress.ts';
@@ -46,7 +47,7 @@ export interface ApiDeps extends AppDeps, WriteDeps {
 
 type Schema = v.GenericSchema;
 /** `oauth_state`: the query parameter `state`, which is checked first unless a parameter is missing. */
-type Auth = 'api_key' | 'embed_token' | 'oauth_state' | 'none';
+type Auth = 'api_key' | 'embed_token' | 'connect_token' | 'oauth_state' | 'none';
 
 export interface Route {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
@@ -91,12 +92,17 @@ export interface Route {
 
 interface HeaderFacts {
   readonly description: string;
-  readonly values: readonly string[];
+  /** Absent: any. */
+  readonly values?: readonly string[];
 }
+
+export type AnyCaller = Caller | EmbedCaller | ConnectCaller;
 
 export interface RawRequest {
   /** `null` without a credential; otherwise of the kind that `auth` names. */
-  readonly caller: Caller | EmbedCaller | null;
+  readonly caller: AnyCaller | null;
+  /** The secret of the browser in its cookie; `null`: it has none. */
+  readonly browser: string | null;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
   readonly document: unknown;
@@ -109,11 +115,13 @@ type Input<A extends Auth, P extends Schema | undefined, Q extends Schema | unde
   readonly params: Output<P>;
   readonly query: Output<Q>;
   readonly body: Output<B>;
+  readonly browser: string | null;
 } & CredentialOf[A];
 
 interface CredentialOf {
   readonly api_key: { readonly scope: OrgScope; readonly caller: Caller };
   readonly embed_token: { readonly scope: OrgScope; readonly caller: EmbedCaller };
+  readonly connect_token: { readonly scope: OrgScope; readonly caller: ConnectCaller };
   readonly oauth_state: unknown;
   readonly none: unknown;
 }
@@ -149,7 +157,7 @@ export function route<
 >({ handle, ...facts }: Declaration<A, P, Q, B, R>): Route {
   return {
     ...facts,
-    prepare({ caller, params, query, document }) {
+    prepare({ caller, browser, params, query, document }) {
       // The order decides which error is reported: body, query, then not found.
       const checked = {
         body: facts.body && checkBody(facts.body, document),
@@ -157,7 +165,7 @@ export function route<
         params: facts.params && checkParams(facts.params, params),
       };
       // The compiler cannot resolve the conditional types above; the preceding lines make them true.
-      const input = { ...checked, scope: caller?.scope, caller } as Input<A, P, Q, B>;
+      const input = { ...checked, scope: caller?.scope, caller, browser } as Input<A, P, Q, B>;
       return (deps) => handle(input, deps);
     },
   };

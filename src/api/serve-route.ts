@@ -5,13 +5,14 @@ import { verifyState } from '../control/oauth/oauth.ts';
 import { AppError } from '../core/errors.ts';
 import { bodyBytesMax } from '../core/json/body-document.ts';
 import type { Caller } from './auth.ts';
-import { authenticateEmbed, type EmbedCaller } from './embed-auth.ts';
+import { authenticateConnect, browserOf } from './connect-auth.ts';
+import { authenticateEmbed } from './embed-auth.ts';
 import { readBody } from './gates/body-gate.ts';
 import { respondOnce } from './gates/idempotency.ts';
 import { type Places, readYamlBody, saysYaml, withPlaces } from './gates/yaml-body.ts';
 import type { RequestFacts } from './observe.ts';
 import { ResponseWithHeaders } from './response-headers.ts';
-import type { ApiDeps, Route } from './route.ts';
+import type { AnyCaller, ApiDeps, Route } from './route.ts';
 import { SeeOther } from './see-other.ts';
 import { toListBody } from './stream.ts';
 
@@ -30,14 +31,15 @@ export function serveRoute(route: Route, deps: ApiDeps): Handler<ApiEnv> {
 }
 
 async function serveTo(
-  caller: Caller | EmbedCaller | null,
+  caller: AnyCaller | null,
   c: Context<ApiEnv>,
   { route, deps }: { readonly route: Route; readonly deps: ApiDeps },
 ): Promise<Response> {
   const read = await readDocument(route, c.req.raw);
   if ('refused' in read) return jsonResponse(c, JSON.stringify(read.refused), route.status);
   const { document, places } = read;
-  const request = { caller, params: c.req.param(), query: c.req.queries(), document };
+  const browser = browserOf(c.req.raw.headers);
+  const request = { caller, browser, params: c.req.param(), query: c.req.queries(), document };
   const prepared = await withPlaces(places, () => route.prepare(request));
   const act = (given: ApiDeps) => {
     const work = () => withPlaces(places, () => prepared(given));
@@ -58,7 +60,7 @@ async function serveTo(
 
 interface Served {
   readonly deps: ApiDeps;
-  readonly caller: Caller | EmbedCaller | null;
+  readonly caller: AnyCaller | null;
   readonly result: unknown;
 }
 
@@ -126,15 +128,16 @@ async function readPlacedBody(route: Route, request: Request): Promise<ReadDocum
 async function callerOf(
   { auth }: Route,
   c: Context<ApiEnv>,
-  deps: Pick<ApiDeps, 'embed' | 'oauth'>,
-): Promise<Caller | EmbedCaller | null> {
+  deps: Pick<ApiDeps, 'db' | 'embed' | 'oauth'>,
+): Promise<AnyCaller | null> {
   if (auth === 'api_key') return c.get('caller');
   if (auth === 'none') return null;
   if (auth === 'oauth_state') {
     c.set('orgId', await orgOfState(c.req.query(), deps));
     return null;
   }
-  const caller = await authenticateEmbed(deps, c.req.raw.headers);
+  const { headers } = c.req.raw;
+  const caller = await (auth === 'embed_token' ? authenticateEmbed(deps, headers) : authenticateConnect(deps, headers));
   c.set('orgId', caller.scope.orgId);
   return caller;
 }

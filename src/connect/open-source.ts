@@ -9,18 +9,15 @@ import { createTokenStore, tokenSlot } from './token-store.ts';
 
 export type { OpenedSource } from './assemble-source.ts';
 
-/** Takes the place of a stored token, to try one that does not count yet. */
-export interface TrialToken {
-  /** The resource with its own auth, or `null` for the auth of the spec. */
-  readonly resourceKey: string | null;
-  readonly store: TokenStore;
-}
-
 /** Sends nothing yet; throws `auth_failed` when a secret is empty, and `spec_invalid`. */
 export function openSource(
-  deps: Pick<Deps, 'db' | 'secretBox' | 'egress' | 'evaluators'> & Pick<SourcePorts, 'socketCache' | 'decodeTurns'>,
+  deps: Pick<Deps, 'db' | 'secretBox' | 'egress' | 'evaluators'> &
+    Pick<SourcePorts, 'socketCache' | 'decodeTurns'> & {
+      /** By slot in place of stored ones, to try tokens that do not count yet. */
+      readonly tokens?: ReadonlyMap<string, TokenStore>;
+    },
   scope: OrgScope,
-  { token, ...options }: SourceOptions & { readonly token?: TrialToken },
+  options: SourceOptions,
 ): Promise<OpenedSource> {
   const { connectionId } = options;
   return assembleSource(
@@ -31,10 +28,11 @@ export function openSource(
       evaluator: deps.evaluators.forOrg(scope.orgId),
       openBuckets: () => createDatabaseBuckets(deps.db, scope),
       apps: appsOf(deps, deps.db, scope, connectionId),
-      openTokenStore: (resourceKey, auth) =>
-        token && token.resourceKey === resourceKey
-          ? token.store
-          : createTokenStore(deps, scope, { connectionId, slot: tokenSlot(resourceKey) }, keepAliveSeconds(auth)),
+      openTokenStore(resourceKey, auth) {
+        const slot = tokenSlot(resourceKey);
+        const stored = () => createTokenStore(deps, scope, { connectionId, slot }, keepAliveSeconds(auth));
+        return deps.tokens?.get(slot) ?? stored();
+      },
     },
     options,
   );

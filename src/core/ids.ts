@@ -20,7 +20,8 @@ export type IdPrefix =
   | 'whr'
   | 'hook'
   | 'hreq'
-  | 'oap';
+  | 'oap'
+  | 'cse';
 
 /** A fresh, time-ordered id such as `run_01kae…` (TypeID). */
 export const newId = (prefix: IdPrefix): string => typeidUnboxed(prefix);

@@ -1,7 +1,8 @@
 /**
  * Background work without a request. It restarts lost runs, keeps Temporal's schedules as their rows say, and wakes endpoints
  * and hooks that were not notified. It reports overdue data and missed firings, tests connections in error, keeps partitions,
- * revokes unconfirmed grants, refreshes unused tokens, and removes deleted connections and old rows. It runs inside the worker, not as Temporal
+ * revokes unconfirmed grants, refreshes unused tokens, ends connect sessions whose time is over, and removes deleted
+ * connections and old rows. It runs inside the worker, not as Temporal
  * schedules: the operator's list of workflows stays a list of runs, and the same loop repairs a lost namespace.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,6 +14,7 @@ import { purgeSigningSecrets } from '../../db/queries/webhooks/signing-secrets.t
 import type { RetestDeps } from '../control/connections/retest.ts';
 import type { GrantDeps } from '../control/oauth/grant.ts';
 import type { Deps } from '../deps.ts';
+import { endExpiredSessions } from './connect-sweep.ts';
 import { sweepDeliveries } from './delivery-sweep.ts';
 import { createGrantSweep } from './grant-sweep.ts';
 import { createInboundSweep } from './inbound-sweep.ts';
@@ -49,6 +51,7 @@ export async function maintain(deps: MaintenanceDeps, signal: AbortSignal): Prom
         await purgeIdempotencyKeys(deps.db);
         await purgeOauthStates(deps.db);
         await sweepGrants();
+        await endExpiredSessions(deps);
         await retests.sweep();
         await keepAlives.sweep();
         await purgeSigningSecrets(deps.db);

@@ -4,6 +4,7 @@ import {
   type OldRows,
   purgeApiKeys,
   purgeCalls,
+  purgeConnectSessions,
   purgeDimensions,
   purgeEndpoints,
   purgeEvents,
@@ -37,6 +38,7 @@ const parts: readonly Part[] = [
   { name: 'deleted endpoints', purge: purgeEndpoints, rowsMax },
   { name: 'resolved records', purge: purgeResolved, rowsMax },
   { name: 'API keys', purge: purgeApiKeys, rowsMax },
+  { name: 'connect sessions', purge: purgeConnectSessions, rowsMax },
 ];
 
 /** Runs once a minute, and in every round while something is left. */

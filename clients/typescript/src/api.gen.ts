@@ -544,6 +544,8 @@ export interface ConnectorSpec {
     type: 'string' | 'integer' | 'number' | 'boolean' | 'url' | 'string_list' | 'json';
     label?: string;
     description?: string;
+    example?: string;
+    helpUrl?: string;
     required?: boolean;
     secret?: boolean;
     default?: unknown;
@@ -2547,6 +2549,439 @@ export interface Operations {
       readme: string;
     };
   };
+  /**
+   * Let a customer connect.
+   *
+   * Send the customer to `url`, or give `token` to the widget on your page. They enter what you do not fix, consent at the provider, and see the test. The connection becomes active when it succeeds. What a session has made and does not finish is removed when it ends.
+   */
+  'POST /connect-sessions': {
+    body: {
+      connectionId?: string | null;
+      workspaceId?: string | null;
+      specKey?: string | null;
+      specVersion?: string | null;
+      displayName?: string | null;
+      externalCustomerId?: string | null;
+      /** Values that you fix: the customer neither sees nor changes them. */
+      params?: JsonObject;
+      /** Secret values that you fix. */
+      secrets?: JsonObject;
+      overrides?: {
+        [name: string]: unknown;
+      } | null;
+      ask?: string[] | null;
+      /** Whether they may sign in to another account than before: everything is then read from the start. */
+      newAccount?: boolean;
+      /** Keys of the resources that are synced as soon as the customer is connected. */
+      resources?: string[];
+      /** Schedules that are made when the customer is connected. */
+      schedules?: {
+        resourceKey: string;
+        /** 5 fields, or 6 with the second first. */
+        cron: string;
+        /** A zone of the IANA database. */
+        timezone?: string;
+      }[];
+      returnUrl?: string | null;
+      /** The origins of your pages that show the widget. Empty: nobody frames the page. */
+      allowedOrigins?: string[];
+      /** How long the customer has. */
+      ttlSeconds?: number;
+    };
+    response: {
+      id: string;
+      /** For this session alone; shown once. It is no API key and no embed token. */
+      token: string;
+      /** The page, with the token behind `#`, which no server or log sees. */
+      url: string;
+      expiresAt: Timestamp;
+    };
+  };
+  /** List the connect sessions, ended ones too. */
+  'GET /connect-sessions': {
+    response: {
+      id: string;
+      /** Only an open one takes anything from the customer. */
+      state: 'open' | 'connected' | 'expired' | 'canceled';
+      /** Where the customer is. values: the form. authorize: consent at the provider. test: the test of the connection. confirm: your server is to confirm who it was. done: the session has ended. */
+      step: 'values' | 'authorize' | 'test' | 'confirm' | 'done';
+      /** Null: nothing was entered yet, or what it made is removed. */
+      connectionId: string | null;
+      specKey: string;
+      displayName: string;
+      /** The caller's id of the end customer. */
+      externalCustomerId: string | null;
+      /** Why the last act of the customer failed. Null: it did not. */
+      problem: {
+        /** As in the error of a request or a run; or `access_denied` and others of the provider, `other_account`, `other_browser`. */
+        code: string;
+        /** For you; the customer gets words of their own. */
+        message: string;
+      } | null;
+      createdAt: Timestamp;
+      /** When a customer first opened it. Null: not yet. */
+      openedAt: Timestamp | null;
+      expiresAt: Timestamp;
+      /** Null: it is open. */
+      endedAt: Timestamp | null;
+    }[];
+  };
+  /**
+   * Confirm who was there.
+   *
+   * Takes the `code` that came to your `returnUrl`, once. Take the session from the session of that browser, never from its address: a code of another session is a 404. The connection then becomes active.
+   */
+  'POST /connect-sessions/confirm': {
+    body: {
+      sessionId: string;
+      code: string;
+    };
+    response: {
+      id: string;
+      /** Only an open one takes anything from the customer. */
+      state: 'open' | 'connected' | 'expired' | 'canceled';
+      /** Where the customer is. values: the form. authorize: consent at the provider. test: the test of the connection. confirm: your server is to confirm who it was. done: the session has ended. */
+      step: 'values' | 'authorize' | 'test' | 'confirm' | 'done';
+      /** Null: nothing was entered yet, or what it made is removed. */
+      connectionId: string | null;
+      specKey: string;
+      displayName: string;
+      /** The caller's id of the end customer. */
+      externalCustomerId: string | null;
+      /** Why the last act of the customer failed. Null: it did not. */
+      problem: {
+        /** As in the error of a request or a run; or `access_denied` and others of the provider, `other_account`, `other_browser`. */
+        code: string;
+        /** For you; the customer gets words of their own. */
+        message: string;
+      } | null;
+      createdAt: Timestamp;
+      /** When a customer first opened it. Null: not yet. */
+      openedAt: Timestamp | null;
+      expiresAt: Timestamp;
+      /** Null: it is open. */
+      endedAt: Timestamp | null;
+    };
+  };
+  /** Read where a customer is. */
+  'GET /connect-sessions/{id}': {
+    params: {
+      id: string;
+    };
+    response: {
+      id: string;
+      /** Only an open one takes anything from the customer. */
+      state: 'open' | 'connected' | 'expired' | 'canceled';
+      /** Where the customer is. values: the form. authorize: consent at the provider. test: the test of the connection. confirm: your server is to confirm who it was. done: the session has ended. */
+      step: 'values' | 'authorize' | 'test' | 'confirm' | 'done';
+      /** Null: nothing was entered yet, or what it made is removed. */
+      connectionId: string | null;
+      specKey: string;
+      displayName: string;
+      /** The caller's id of the end customer. */
+      externalCustomerId: string | null;
+      /** Why the last act of the customer failed. Null: it did not. */
+      problem: {
+        /** As in the error of a request or a run; or `access_denied` and others of the provider, `other_account`, `other_browser`. */
+        code: string;
+        /** For you; the customer gets words of their own. */
+        message: string;
+      } | null;
+      createdAt: Timestamp;
+      /** When a customer first opened it. Null: not yet. */
+      openedAt: Timestamp | null;
+      expiresAt: Timestamp;
+      /** Null: it is open. */
+      endedAt: Timestamp | null;
+    };
+  };
+  /**
+   * End a connect session.
+   *
+   * Its token is good for nothing then. A connection that it has made and that is not active is deleted.
+   */
+  'DELETE /connect-sessions/{id}': {
+    params: {
+      id: string;
+    };
+    response: {
+      id: string;
+      /** Only an open one takes anything from the customer. */
+      state: 'open' | 'connected' | 'expired' | 'canceled';
+      /** Where the customer is. values: the form. authorize: consent at the provider. test: the test of the connection. confirm: your server is to confirm who it was. done: the session has ended. */
+      step: 'values' | 'authorize' | 'test' | 'confirm' | 'done';
+      /** Null: nothing was entered yet, or what it made is removed. */
+      connectionId: string | null;
+      specKey: string;
+      displayName: string;
+      /** The caller's id of the end customer. */
+      externalCustomerId: string | null;
+      /** Why the last act of the customer failed. Null: it did not. */
+      problem: {
+        /** As in the error of a request or a run; or `access_denied` and others of the provider, `other_account`, `other_browser`. */
+        code: string;
+        /** For you; the customer gets words of their own. */
+        message: string;
+      } | null;
+      createdAt: Timestamp;
+      /** When a customer first opened it. Null: not yet. */
+      openedAt: Timestamp | null;
+      expiresAt: Timestamp;
+      /** Null: it is open. */
+      endedAt: Timestamp | null;
+    };
+  };
+  /** Read how the page for customers looks. */
+  'GET /connect-settings': {
+    response: {
+      /** How customers know you. Null: the name of the org. */
+      name: string | null;
+      /** The color of buttons; their text is black or white. Null: blue. */
+      color: string | null;
+      /** A picture as a data URL of at most 60,000 characters. Null: none. */
+      logo: string | null;
+    };
+  };
+  /**
+   * Change how the page for customers looks.
+   *
+   * Absent fields do not change.
+   */
+  'PATCH /connect-settings': {
+    body: {
+      /** How customers know you. Null: the name of the org. */
+      name?: string | null;
+      /** The color of buttons; their text is black or white. Null: blue. */
+      color?: string | null;
+      /** A picture as a data URL of at most 60,000 characters. Null: none. */
+      logo?: string | null;
+    };
+    response: {
+      /** How customers know you. Null: the name of the org. */
+      name: string | null;
+      /** The color of buttons; their text is black or white. Null: blue. */
+      color: string | null;
+      /** A picture as a data URL of at most 60,000 characters. Null: none. */
+      logo: string | null;
+    };
+  };
+  /**
+   * Read the connect session of a token.
+   *
+   * Without all that the org has fixed. Also when it has ended.
+   */
+  'GET /connect': {
+    response: {
+      id: string;
+      /** Only an open one takes anything from the customer. */
+      state: 'open' | 'connected' | 'expired' | 'canceled';
+      /** Where the customer is. values: the form. authorize: consent at the provider. test: the test of the connection. confirm: your server is to confirm who it was. done: the session has ended. */
+      step: 'values' | 'authorize' | 'test' | 'confirm' | 'done';
+      /** The name of the spec. */
+      connector: string;
+      org: {
+        name: string;
+        color: string | null;
+        logo: string | null;
+      };
+      /** Empty: there is nothing to enter. */
+      fields: {
+        key: string;
+        label: string;
+        description: string | null;
+        example: string | null;
+        helpUrl: string | null;
+        type: 'string' | 'integer' | 'number' | 'boolean' | 'url' | 'string_list' | 'json';
+        format: string | null;
+        pattern: string | null;
+        /** The only values allowed. Null: every one of the type. */
+        choices: unknown[] | null;
+        minLength: number | null;
+        maxLength: number | null;
+        min: number | null;
+        max: number | null;
+        required: boolean;
+        secret: boolean;
+        /** What is stored, or the default; null: neither, or it is secret. */
+        value: unknown;
+        /** Whether a value is stored; an empty secret then stays as it is. */
+        isStored: boolean;
+      }[];
+      /** How many consents at the provider there are, and how many are needed. */
+      consents: {
+        given: number;
+        needed: number;
+      };
+      /** Parts whose test has succeeded. */
+      tested: ('source' | 'destination')[];
+      /** The code of why the last act failed. */
+      problem: string | null;
+      /** Null until the customer is connected. */
+      connectionId: string | null;
+      /** The pages that may frame it and are told of its end. */
+      allowedOrigins: string[];
+      /** Whether the customer is sent back at the end, and the org confirms. */
+      returns: boolean;
+      expiresAt: Timestamp;
+    };
+  };
+  /**
+   * Enter the values of a connect session.
+   *
+   * All that are asked for; an absent secret stays as it is. Checked as those of a connection.
+   */
+  'PUT /connect/values': {
+    body: {
+      values: JsonObject;
+    };
+    response: {
+      id: string;
+      /** Only an open one takes anything from the customer. */
+      state: 'open' | 'connected' | 'expired' | 'canceled';
+      /** Where the customer is. values: the form. authorize: consent at the provider. test: the test of the connection. confirm: your server is to confirm who it was. done: the session has ended. */
+      step: 'values' | 'authorize' | 'test' | 'confirm' | 'done';
+      /** The name of the spec. */
+      connector: string;
+      org: {
+        name: string;
+        color: string | null;
+        logo: string | null;
+      };
+      /** Empty: there is nothing to enter. */
+      fields: {
+        key: string;
+        label: string;
+        description: string | null;
+        example: string | null;
+        helpUrl: string | null;
+        type: 'string' | 'integer' | 'number' | 'boolean' | 'url' | 'string_list' | 'json';
+        format: string | null;
+        pattern: string | null;
+        /** The only values allowed. Null: every one of the type. */
+        choices: unknown[] | null;
+        minLength: number | null;
+        maxLength: number | null;
+        min: number | null;
+        max: number | null;
+        required: boolean;
+        secret: boolean;
+        /** What is stored, or the default; null: neither, or it is secret. */
+        value: unknown;
+        /** Whether a value is stored; an empty secret then stays as it is. */
+        isStored: boolean;
+      }[];
+      /** How many consents at the provider there are, and how many are needed. */
+      consents: {
+        given: number;
+        needed: number;
+      };
+      /** Parts whose test has succeeded. */
+      tested: ('source' | 'destination')[];
+      /** The code of why the last act failed. */
+      problem: string | null;
+      /** Null until the customer is connected. */
+      connectionId: string | null;
+      /** The pages that may frame it and are told of its end. */
+      allowedOrigins: string[];
+      /** Whether the customer is sent back at the end, and the org confirms. */
+      returns: boolean;
+      expiresAt: Timestamp;
+    };
+  };
+  /**
+   * Begin the consent of a connect session.
+   *
+   * The response sets a cookie: only this browser can finish the consent.
+   */
+  'POST /connect/authorize': {
+    response: {
+      /** The page of the provider. */
+      authorizeUrl: string;
+    };
+  };
+  /**
+   * Test one part of what a connect session made.
+   *
+   * As the test of a connection, without its words: they are in `problem` of the session, for the org.
+   */
+  'POST /connect/test': {
+    body: {
+      step: 'source' | 'destination';
+    };
+    response: {
+      step: 'source' | 'destination';
+      ok: boolean;
+      /** As in the error of a run; null when the step succeeded. */
+      code: string | null;
+      durationMs: number;
+      /** Whether the customer can mend it by other values or another consent. */
+      isTheirs: boolean;
+    };
+  };
+  /**
+   * Finish a connect session.
+   *
+   * After both parts were tested. The connection becomes active, or waits until the org confirms it.
+   */
+  'POST /connect/finish': {
+    response: {
+      view: {
+        id: string;
+        /** Only an open one takes anything from the customer. */
+        state: 'open' | 'connected' | 'expired' | 'canceled';
+        /** Where the customer is. values: the form. authorize: consent at the provider. test: the test of the connection. confirm: your server is to confirm who it was. done: the session has ended. */
+        step: 'values' | 'authorize' | 'test' | 'confirm' | 'done';
+        /** The name of the spec. */
+        connector: string;
+        org: {
+          name: string;
+          color: string | null;
+          logo: string | null;
+        };
+        /** Empty: there is nothing to enter. */
+        fields: {
+          key: string;
+          label: string;
+          description: string | null;
+          example: string | null;
+          helpUrl: string | null;
+          type: 'string' | 'integer' | 'number' | 'boolean' | 'url' | 'string_list' | 'json';
+          format: string | null;
+          pattern: string | null;
+          /** The only values allowed. Null: every one of the type. */
+          choices: unknown[] | null;
+          minLength: number | null;
+          maxLength: number | null;
+          min: number | null;
+          max: number | null;
+          required: boolean;
+          secret: boolean;
+          /** What is stored, or the default; null: neither, or it is secret. */
+          value: unknown;
+          /** Whether a value is stored; an empty secret then stays as it is. */
+          isStored: boolean;
+        }[];
+        /** How many consents at the provider there are, and how many are needed. */
+        consents: {
+          given: number;
+          needed: number;
+        };
+        /** Parts whose test has succeeded. */
+        tested: ('source' | 'destination')[];
+        /** The code of why the last act failed. */
+        problem: string | null;
+        /** Null until the customer is connected. */
+        connectionId: string | null;
+        /** The pages that may frame it and are told of its end. */
+        allowedOrigins: string[];
+        /** Whether the customer is sent back at the end, and the org confirms. */
+        returns: boolean;
+        expiresAt: Timestamp;
+      };
+      /** Where the customer goes; null: they stay. */
+      returnAddress: string | null;
+    };
+  };
 }
 
 /** What an event is about, by its type. */
@@ -2625,16 +3060,16 @@ export interface EventData {
     connection: EventConnection;
     /** Null: it is new. */
     previousStatus: ConnectionStatus | null;
-    /** api: a call of the API. oauth: its customer authorized it. test: it was in error, and a test by the service succeeded. */
-    reason: 'api' | 'oauth' | 'test';
+    /** api: a call of the API. oauth: its customer authorized it. test: it was in error, and a test by the service succeeded. connect: its customer finished a connect session. */
+    reason: 'api' | 'oauth' | 'test' | 'connect';
   };
   /** A connection has become active. */
   'connection.activated': {
     connection: EventConnection;
     /** Null: it is new. */
     previousStatus: ConnectionStatus | null;
-    /** api: a call of the API. oauth: its customer authorized it. test: it was in error, and a test by the service succeeded. */
-    reason: 'api' | 'oauth' | 'test';
+    /** api: a call of the API. oauth: its customer authorized it. test: it was in error, and a test by the service succeeded. connect: its customer finished a connect session. */
+    reason: 'api' | 'oauth' | 'test' | 'connect';
     /** The accounts that its customer connected, where the provider tells. */
     accounts: {
       /** The resource with a grant of its own; null: the connection. */
@@ -2650,8 +3085,8 @@ export interface EventData {
     connection: EventConnection;
     /** Null: it is new. */
     previousStatus: ConnectionStatus | null;
-    /** api: a call of the API. oauth: its customer authorized it. test: it was in error, and a test by the service succeeded. */
-    reason: 'api' | 'oauth' | 'test';
+    /** api: a call of the API. oauth: its customer authorized it. test: it was in error, and a test by the service succeeded. connect: its customer finished a connect session. */
+    reason: 'api' | 'oauth' | 'test' | 'connect';
   };
   /** Credentials or destination were rejected: the connection is in error until a test of it succeeds or somebody activates it. */
   'connection.error': {
@@ -2805,4 +3240,5 @@ export const keyedOperations: ReadonlySet<string> = new Set([
   'POST /webhook-endpoints/{id}/rotate-secret',
   'POST /webhook-endpoints/{id}/test',
   'POST /webhook-endpoints/{id}/recover',
+  'POST /connect-sessions',
 ]);

@@ -185,6 +185,7 @@ interface NewConnection {
   readonly displayName: string;
   readonly externalCustomerId: string | null;
   readonly errorAfterMinutes: number;
+  readonly specOverrides?: JsonObject | null;
   readonly params: JsonObject;
   /** Keys of the OAuth apps that its spec names. */
   readonly oauthApps: readonly string[];
@@ -192,7 +193,7 @@ interface NewConnection {
 
 /** Throws on a workspace or spec version of another org (foreign keys). */
 export function insertConnection(db: Db, scope: OrgScope, connection: NewConnection): Promise<ConnectionRow> {
-  const { params, oauthApps, ...rest } = connection;
+  const { params, specOverrides = null, oauthApps, ...rest } = connection;
   return db
     .insertInto('connections')
     .values({
@@ -200,6 +201,7 @@ export function insertConnection(db: Db, scope: OrgScope, connection: NewConnect
       orgId: scope.orgId,
       status: 'pending',
       paramsJson: JSON.stringify(params),
+      specOverridesJson: specOverrides === null ? null : JSON.stringify(specOverrides),
       oauthApps: [...oauthApps],
     })
     .returning(columns)

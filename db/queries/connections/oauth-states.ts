@@ -14,18 +14,27 @@ export interface OauthState {
   readonly verifier: SealedSecret | null;
   /** Where the customer is sent before the grant is confirmed; `null` if the callback itself stores it. */
   readonly returnUrl: string | null;
+  /** The connect session that it belongs to, whose browser alone may finish it; `null` if the org began it itself. */
+  readonly session: { readonly id: string; readonly browserHash: Buffer } | null;
 }
 
 export async function insertOauthState(
   db: Db,
   scope: OrgScope,
-  { verifier, ttlSeconds, ...state }: OauthState & { readonly ttlSeconds: number },
+  { verifier, ttlSeconds, session, ...state }: OauthState & { readonly ttlSeconds: number },
 ): Promise<void> {
   const expiresAt = sql<string>`now() + make_interval(secs => ${ttlSeconds})`;
   const sealed = verifier === null ? {} : sealedColumns(verifier);
   await db
     .insertInto('oauthStates')
-    .values({ ...state, ...sealed, orgId: scope.orgId, expiresAt })
+    .values({
+      ...state,
+      ...sealed,
+      sessionId: session?.id ?? null,
+      browserHash: session?.browserHash ?? null,
+      orgId: scope.orgId,
+      expiresAt,
+    })
     .execute();
 }
 
@@ -39,13 +48,16 @@ export async function takeOauthState(
     .deleteFrom('oauthStates')
     .where('stateHash', '=', stateHash)
     .where('expiresAt', '>', sql<string>`now()`)
-    .$if(returnsOnly, (taken) => taken.where('returnUrl', 'is not', null))
-    .returning(['orgId', 'connectionId', 'redirectUri', 'issuer', 'returnUrl'])
+    .$if(returnsOnly, (taken) =>
+      taken.where((eb) => eb.or([eb('returnUrl', 'is not', null), eb('sessionId', 'is not', null)])),
+    )
+    .returning(['orgId', 'connectionId', 'redirectUri', 'issuer', 'returnUrl', 'sessionId', 'browserHash'])
     .returning(['kekId', 'wrappedKey', 'nonce', 'ciphertext'])
     .executeTakeFirst();
   if (!row) return undefined;
-  const { kekId, wrappedKey, nonce, ciphertext, ...begun } = row;
-  return { ...begun, stateHash, verifier: sealedOf({ kekId, wrappedKey, nonce, ciphertext }) };
+  const { kekId, wrappedKey, nonce, ciphertext, sessionId, browserHash, ...begun } = row;
+  const session = sessionId === null || browserHash === null ? null : { id: sessionId, browserHash };
+  return { ...begun, session, stateHash, verifier: sealedOf({ kekId, wrappedKey, nonce, ciphertext }) };
 }
 
 export async function purgeOauthStates(db: Db): Promise<void> {

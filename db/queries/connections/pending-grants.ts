@@ -72,6 +72,28 @@ export async function usePendingGrant(
   return numUpdatedRows === 1n;
 }
 
+/** Stores the token that a waiting grant was refreshed to. */
+export async function putPendingToken(
+  db: Db,
+  scope: OrgScope,
+  {
+    connectionId,
+    slot,
+    codeFingerprint,
+    sealed,
+  }: TokenKey & Pick<PendingGrant, 'codeFingerprint'> & { readonly sealed: SealedSecret },
+): Promise<void> {
+  await db
+    .updateTable('pendingGrants')
+    .set(sealedColumns(sealed))
+    .where('orgId', '=', scope.orgId)
+    .where('connectionId', '=', connectionId)
+    .where('slot', '=', slot)
+    .where('codeFingerprint', '=', codeFingerprint)
+    .where('ciphertext', 'is not', null)
+    .execute();
+}
+
 /** Removes the grant of a slot, whose code then confirms nothing; returns its token, if any. */
 export async function dropPendingGrant(
   tx: Db,

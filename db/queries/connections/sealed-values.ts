@@ -21,6 +21,7 @@ const sealedTables = {
   oauthApps: { owner: 'id', part: null, kind: 'oauth-app' },
   webhookEndpointSecrets: { owner: 'id', part: null, kind: 'webhook-secret' },
   hooks: { owner: 'id', part: null, kind: 'upstream-webhook' },
+  connectSessions: { owner: 'id', part: null, kind: 'connect-session' },
 } as const satisfies Readonly<Record<string, SealedTable>>;
 
 export type SealedTableName = keyof typeof sealedTables;

@@ -55,6 +55,15 @@ export const purgeApiKeys = (db: Db, { before, rowsMax }: OldRows): Promise<numb
   return purge(db, { table: 'api_keys', old, order: over, rowsMax });
 };
 
+/** Long after they ended: an org may look for who did not get to the end. */
+export const purgeConnectSessions = (db: Db, { before, rowsMax }: OldRows): Promise<number> =>
+  purge(db, {
+    table: 'connect_sessions',
+    old: sql`ended_at < ${before} and state <> 'open'`,
+    order: sql`ended_at`,
+    rowsMax,
+  });
+
 interface Purged {
   readonly table: string;
   readonly old: RawBuilder<unknown>;

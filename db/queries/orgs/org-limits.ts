@@ -37,6 +37,7 @@ const uses = {
     count(sql`hooks where deleted_at is null and connection_id = ${connectionId}`),
   workspaces: () => count(sql`workspaces where true`),
   oauthApps: () => count(sql`oauth_apps where true`),
+  connectSessions: () => count(sql`connect_sessions where state = 'open'`),
   apiKeys: () => count(sql`api_keys where revoked_at is null and (expires_at is null or expires_at > now())`),
 } as const satisfies Partial<Record<OrgLimitName, (within: Within) => (scope: OrgScope) => RawBuilder<unknown>>>;
 

@@ -22,7 +22,9 @@ function responsesOf(route: Route): readonly (readonly [status: string, NamedRes
   const reads = route.body !== undefined || route.query !== undefined || route.repeated !== undefined;
   const codes = new Set<RequestErrorCode>([
     ...(reads ? (['validation'] as const) : []),
-    ...(route.auth === 'api_key' || route.auth === 'embed_token' ? (['unauthorized', 'rate_limited'] as const) : []),
+    ...(['api_key', 'embed_token', 'connect_token'].includes(route.auth)
+      ? (['unauthorized', 'rate_limited'] as const)
+      : []),
     ...route.errors,
     ...(route.repeated ? (['conflict'] as const) : []),
     ...(route.costly ? (['rate_limited'] as const) : []),

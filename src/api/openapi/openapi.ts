@@ -1,6 +1,7 @@
 /** The OpenAPI document, generated from the routes that serve the requests; this room decides no behavior. */
 
 import type * as v from 'valibot';
+import { connectTokenHeader } from '../connect-auth.ts';
 import { embedTokenHeader } from '../embed-auth.ts';
 import { Health, NotReady, Ready } from '../health.ts';
 import { routes } from '../routes/index.ts';
@@ -35,6 +36,10 @@ export function renderOpenApi(): Json {
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'An API key: `ck_…`. The preferred way.' },
         apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'An API key: `ck_…`.' },
+        connectToken: {
+          ...{ type: 'apiKey', in: 'header', name: connectTokenHeader },
+          description: 'Of `POST /connect-sessions`, for one session.',
+        },
         embedToken: { type: 'apiKey', in: 'header', name: embedTokenHeader, description: 'Of `POST /tokens/embed`.' },
       },
     },

@@ -35,7 +35,8 @@ function operationOf(route: Route): Json {
 
 function securityOf({ auth }: Route): Json {
   if (auth === 'api_key') return {};
-  return { security: auth === 'embed_token' ? [{ embedToken: [] }] : [] };
+  const scheme = { embed_token: 'embedToken', connect_token: 'connectToken', oauth_state: null, none: null }[auth];
+  return { security: scheme === null ? [] : [{ [scheme]: [] }] };
 }
 
 /** For example `postConnectionsByIdSync`. */
@@ -93,7 +94,10 @@ function redirectOf({ redirects }: Route): Json {
 
 const headersOf = ({ headers = {} }: Route): Json =>
   Object.fromEntries(
-    Object.entries(headers).map(([name, { description, values }]) => [name, { description, schema: { enum: values } }]),
+    Object.entries(headers).map(([name, { description, values }]) => [
+      name,
+      { description, schema: values === undefined ? { type: 'string' } : { enum: values } },
+    ]),
   );
 
 export const namedParameters: Json = {

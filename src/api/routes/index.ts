@@ -6,6 +6,8 @@
 import type { Route } from '../route.ts';
 import { apiKeyRoutes } from './api-keys.ts';
 import { catalogueRoutes } from './catalogue.ts';
+import { connectRoutes } from './connect.ts';
+import { connectSessionRoutes } from './connect-sessions.ts';
 import { connectionRoutes } from './connections.ts';
 import { embedRoutes } from './embed.ts';
 import { eventTypeRoutes } from './event-types.ts';
@@ -37,4 +39,6 @@ export const routes: readonly Route[] = [
   ...webhookEndpointRoutes,
   ...eventTypeRoutes,
   ...catalogueRoutes,
+  ...connectSessionRoutes,
+  ...connectRoutes,
 ];

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { readAuthorizationSettings } from '../../../db/queries/orgs/authorization-settings.ts';
+import { candidateOf, endConsent } from '../../control/connect-sessions/authorize.ts';
 import { importTokens } from '../../control/oauth/import-tokens.ts';
 import { beginAuthorization, declineAuthorization, finishAuthorization } from '../../control/oauth/oauth.ts';
 import { confirmAuthorization } from '../../control/oauth/pending.ts';
@@ -127,17 +128,21 @@ export const oauthRoutes = [
     query: CallbackQuery,
     status: 200,
     response: Authorized,
-    redirects: 'The authorization has a `returnUrl`: the browser goes there with `code` or `error`.',
+    redirects:
+      'The authorization has a `returnUrl`: the browser goes there with `code` or `error`. That of a connect session goes back to its page.',
     errors: ['unauthorized', 'plan_limit', 'not_found', 'conflict'],
-    async handle({ query }, deps) {
+    async handle({ query, browser }, deps) {
       const error = query.code ? undefined : query.others['error'];
-      if (error === undefined) {
-        const finished = await finishAuthorization(deps, query);
-        return 'returnAddress' in finished ? new SeeOther(finished.returnAddress) : finished;
-      }
-      const declined = await declineAuthorization(deps, { state: query.state, error });
-      if (!declined) throw missingParameter('code');
-      return new SeeOther(declined.returnAddress);
+      const ended =
+        error === undefined
+          ? await finishAuthorization(deps, query, {
+              browser,
+              candidateOf: (scope, sessionId) => candidateOf(deps, scope, sessionId),
+            })
+          : await declineAuthorization(deps, { state: query.state, error });
+      if (!ended) throw missingParameter('code');
+      if ('sessionId' in ended) return new SeeOther(await endConsent(deps, ended));
+      return 'returnAddress' in ended ? new SeeOther(ended.returnAddress) : ended;
     },
   }),
   route({

@@ -15,6 +15,9 @@ import { connectionActivated, connectionRecovered } from '../../core/events/conn
 import { newId } from '../../core/ids.ts';
 import type { ConnectionRow, ConnectionStatus } from '../../core/resources/connection.ts';
 
+/** As in the event `connection.activated`. */
+export type ActivationReason = 'api' | 'oauth' | 'test' | 'connect';
+
 export interface Activation {
   readonly connection: ConnectionRow;
   readonly previousStatus: ConnectionStatus;
@@ -50,7 +53,7 @@ export async function recordActivation(
     previousStatus,
     failedSince,
     reason,
-  }: Activation & { readonly reason: 'api' | 'oauth' | 'test' },
+  }: Activation & { readonly reason: ActivationReason },
 ): Promise<void> {
   if (previousStatus === 'active') return;
   const deduplicationId = newId('evt');

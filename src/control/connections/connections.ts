@@ -1,3 +1,4 @@
+import { endConnectSessionsOf } from '../../../db/queries/connect-sessions/sessions.ts';
 import { recordConnectionEvents } from '../../../db/queries/connections/connection-events.ts';
 import {
   insertConnection,
@@ -45,6 +46,8 @@ export interface ConnectionRequest {
   readonly externalCustomerId: string | null;
   /** See {@link ConnectionRow}. */
   readonly errorAfterMinutes: number;
+  /** Keyed merge patch on the spec; `null` without one. */
+  readonly specOverrides?: JsonObject | null;
   readonly params: JsonObject;
   readonly secrets: JsonObject;
 }
@@ -66,18 +69,20 @@ export async function createConnection(
     displayName,
     externalCustomerId,
     errorAfterMinutes,
+    specOverrides = null,
   } = request;
   found(await findWorkspace(db, scope, workspaceId), 'Workspace');
   const spec = found(await findSpecVersion(db, scope, { key, version }), 'Spec version');
   refuseUnlessPublished(spec);
-  const { spec: checked, values } = checkedValues(deps, spec.specJson, request);
+  const { spec: checked, values } = checkedValues(deps, spec.specJson, { ...request, specOverrides });
 
   const id = newConnectionId();
   const names = { displayName, externalCustomerId, errorAfterMinutes };
   const facts = { id, workspaceId, specId: spec.specId, pinnedSpecVersion: version, ...names };
   const made = await write(deps, async (tx) => {
     await requireRoom(tx, scope, 'connections');
-    const row = await insertConnection(tx, scope, { ...facts, params: values.params, oauthApps: namedApps(checked) });
+    const ofSpec = { specOverrides, params: values.params, oauthApps: namedApps(checked) };
+    const row = await insertConnection(tx, scope, { ...facts, ...ofSpec });
     await sealSecrets(deps, tx, scope, { connectionId: id, secrets: values.secrets });
     await recordConnectionEvents(tx, scope, id, (connection) => [connectionCreated(connection)]);
     return row;
@@ -89,9 +94,9 @@ export async function createConnection(
 function checkedValues(
   deps: Pick<Deps, 'egress' | 'defaultDestination'>,
   specJson: JsonObject,
-  { params, secrets }: Pick<ConnectionRequest, 'params' | 'secrets'>,
+  { params, secrets, specOverrides }: Pick<ConnectionRequest, 'params' | 'secrets' | 'specOverrides'>,
 ): { readonly spec: ConnectorSpec; readonly values: Extract<ConnectionCheck, { ok: true }> } {
-  const checked = storedSpec(specJson, null);
+  const checked = storedSpec(specJson, specOverrides);
   if (!checked.valid) throw conflict('The published version breaks the current rules: publish a new version.');
   const refusal = destinationRefusal(checked.spec, deps.defaultDestination);
   if (refusal !== null) throw conflict(refusal);
@@ -142,6 +147,7 @@ export async function deleteConnection(deps: RunDeps & GrantDeps, scope: OrgScop
   const runs = await deps.db.transaction().execute(async (tx) => {
     found(await markConnectionDeleted(tx, scope, id), 'Connection');
     await deleteSecrets(tx, scope, id);
+    await endConnectSessionsOf(tx, scope, id);
     await markHooksDeleted(tx, scope, id);
     const schedules = await markSchedulesDeleted(tx, scope, id);
     const canceled = await requestCancelOfAll(tx, scope, id);

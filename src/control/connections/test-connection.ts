@@ -2,7 +2,7 @@ import { findPinnedConnection } from '../../../db/queries/connections/connection
 import type { OrgScope } from '../../../db/scope.ts';
 import { appsOf, withAppSecrets } from '../../connect/oauth-apps.ts';
 import { prepareDestination } from '../../connect/open-destination.ts';
-import { openSource, type TrialToken } from '../../connect/open-source.ts';
+import { openSource } from '../../connect/open-source.ts';
 import { openSecrets } from '../../connect/secrets.ts';
 import { type ConnectionSetup, ofResource, secretTexts, setUpConnection } from '../../connect/setup.ts';
 import { noOutbox } from '../../core/destinations/webhook/outbox.ts';
@@ -14,11 +14,13 @@ import { newId } from '../../core/ids.ts';
 import { ThrottledError } from '../../core/model/throttled.ts';
 import type { ConnectionTest } from '../../core/resources/connection.ts';
 import { leafTexts } from '../../core/source/auth/auth.ts';
+import type { TokenStore } from '../../core/source/auth/token-store.ts';
 import { readPages } from '../../core/source/read/read-pages.ts';
 import { unknownResource } from '../../core/spec/connection/spec-errors.ts';
 import type { Resource } from '../../core/spec/schema/spec-schema.ts';
 import type { Deps } from '../../deps.ts';
 import { samplePartition } from './sample-partition.ts';
+import type { CandidateValues } from './values.ts';
 
 type Step = ConnectionTest['steps'][number];
 
@@ -43,7 +45,14 @@ interface TestOptions {
   /** `null` for the first one that can be read without another. */
   readonly resourceKey: string | null;
   readonly only?: 'source' | 'destination' | null;
-  readonly token?: TrialToken;
+  /** What the connection would have; its own where absent. */
+  readonly candidate?: Candidate;
+}
+
+export interface Candidate {
+  readonly values?: CandidateValues | undefined;
+  /** Tokens by slot, see {@link tokenSlot}. */
+  readonly tokens: ReadonlyMap<string, TokenStore>;
 }
 
 /**
@@ -53,14 +62,17 @@ interface TestOptions {
 export async function testConnection(
   deps: ConnectionTestDeps,
   scope: OrgScope,
-  { connectionId, resourceKey, only = null, token }: TestOptions,
+  { connectionId, resourceKey, only = null, candidate = { tokens: new Map() } }: TestOptions,
 ): Promise<TestedConnection> {
   const connection = found(await findPinnedConnection(deps.db, scope, connectionId), 'Connection');
   const { specJson, specOverridesJson, paramsJson } = connection;
   const calls: LoggedCall[] = [];
   const redactor = createRedactor([]);
-  const logCall = (call: LoggedCall) => void calls.push(call);
-  const trial: Trial = { deps, scope, connectionId, resourceKey, redactor, logCall, ...(token && { token }) };
+  const { tokens } = candidate;
+  const trial: Trial = {
+    ...{ deps, scope, connectionId, resourceKey, redactor, tokens },
+    logCall: (call) => void calls.push(call),
+  };
   const steps: Step[] = [];
   let needsConsent = false;
   let isRead: boolean | null = null;
@@ -71,9 +83,10 @@ export async function testConnection(
     return value;
   };
   const setup = await attempt('values', async () => {
-    const secrets = await openSecrets(deps, deps.db, scope, connectionId);
+    const secrets = candidate.values?.secrets ?? (await openSecrets(deps, deps.db, scope, connectionId));
     redactor.keep(leafTexts(secrets));
-    const stored = setUpConnection({ specJson, specOverridesJson, paramsJson, secrets });
+    const params = candidate.values?.params ?? paramsJson;
+    const stored = setUpConnection({ specJson, specOverridesJson, paramsJson: params, secrets });
     const value = await withAppSecrets(appsOf(deps, deps.db, scope, connectionId), stored);
     redactor.keep(secretTexts(value));
     return { message: 'The values fit the spec.', value };
@@ -107,8 +120,8 @@ interface Trial {
   readonly connectionId: string;
   readonly resourceKey: string | null;
   readonly redactor: Redactor;
+  readonly tokens: Candidate['tokens'];
   readonly logCall: (call: LoggedCall) => void;
-  readonly token?: TrialToken;
 }
 
 interface OpenTrial extends Trial {
@@ -158,18 +171,17 @@ function issueOf(error: unknown, signal: AbortSignal): Pick<Step, 'code' | 'mess
 
 /** `value` is true if there was something to read. */
 async function readOnePage(trial: OpenTrial, signal: AbortSignal): Promise<Tried<boolean>> {
-  const { deps, scope, connectionId, setup, stack, redactor, logCall, token } = trial;
+  const { deps, scope, connectionId, setup, stack, redactor, tokens, logCall } = trial;
   const resource = resourceOf(trial);
   const opening = { connectionId, setup, logCall, redactor, stack, backfill: null };
   const startedAt = new Date();
   const decodeTurns = stack.use(deps.decodeQueue.open(scope.orgId));
   const open = (one: Resource) =>
-    openSource({ ...deps, socketCache: null, decodeTurns }, scope, {
+    openSource({ ...deps, socketCache: null, decodeTurns, tokens }, scope, {
       ...opening,
       resource: one,
       runId: newId('run'),
       startedAt,
-      ...(token && { token }),
     });
   const source = await open(resource);
   await source.tokens?.current(signal);

@@ -11,6 +11,12 @@ import {
 import type { ConnectorSpec } from '../../core/spec/schema/spec-schema.ts';
 import type { Deps } from '../../deps.ts';
 
+/** Values of a connection that are not stored yet. */
+export interface CandidateValues {
+  readonly params: JsonObject;
+  readonly secrets: JsonObject;
+}
+
 /** Checks values against the declared params; the egress guard checks URLs. */
 export const checkValues = (
   { egress }: Pick<Deps, 'egress'>,

@@ -20,7 +20,7 @@ import { invalidSpec, invalidValues, unknownResource } from '../../core/spec/con
 import { storedSpec } from '../../core/spec/connection/stored-spec.ts';
 import type { ConnectorSpec, Resource } from '../../core/spec/schema/spec-schema.ts';
 import type { Deps } from '../../deps.ts';
-import { checkValues } from '../connections/values.ts';
+import { type CandidateValues, checkValues } from '../connections/values.ts';
 
 export type GrantDeps = Pick<Deps, 'db' | 'log' | 'secretBox' | 'egress' | 'evaluators'>;
 
@@ -37,10 +37,18 @@ export interface Grants extends AsyncDisposable {
   readonly context: TokenRequestContext;
 }
 
-/** Throws not_found, conflict (spec and values no longer fit together). */
-export async function openGrants(deps: GrantDeps, scope: OrgScope, connectionId: string): Promise<Grants> {
+/**
+ * With candidate values, as if they were those of the connection. Throws not_found, conflict (spec and values no longer fit
+ * together).
+ */
+export async function openGrants(
+  deps: GrantDeps,
+  scope: OrgScope,
+  connectionId: string,
+  candidate?: CandidateValues,
+): Promise<Grants> {
   const apps = appsOf(deps, deps.db, scope, connectionId);
-  const settings = await withAppSecrets(apps, await loadSettings(deps, scope, connectionId));
+  const settings = await withAppSecrets(apps, await loadSettings(deps, scope, connectionId, candidate));
   const { spec, params, secrets } = settings;
   const masked = secretTexts(settings);
   const client = createTokenClient({
@@ -86,13 +94,21 @@ interface Settings {
   readonly secrets: Readonly<Record<string, unknown>>;
 }
 
-async function loadSettings(deps: GrantDeps, scope: OrgScope, connectionId: string): Promise<Settings> {
+async function loadSettings(
+  deps: GrantDeps,
+  scope: OrgScope,
+  connectionId: string,
+  candidate: CandidateValues | undefined,
+): Promise<Settings> {
   const connection = found(await findConnection(deps.db, scope, connectionId), 'Connection');
   const pinned = found(await findPinnedSpec(deps.db, scope, connectionId), 'Pinned spec version');
   const checked = storedSpec(pinned.specJson, connection.specOverridesJson);
   if (!checked.valid) throw invalidSpec('conflict', checked.issues);
-  const secrets = await openSecrets(deps, deps.db, scope, connectionId);
-  const values = checkValues(deps, checked.spec, { params: connection.paramsJson, secrets });
+  const stored = async () => ({
+    params: connection.paramsJson,
+    secrets: await openSecrets(deps, deps.db, scope, connectionId),
+  });
+  const values = checkValues(deps, checked.spec, candidate ?? (await stored()));
   if (!values.ok) throw invalidValues('conflict', values.issues);
   return { spec: checked.spec, params: values.params, secrets: values.secrets };
 }

@@ -1,6 +1,7 @@
 /** Tokens that an org brings along from elsewhere, so that its customers need not authorize again. */
 import type { Db } from '../../../db/client.ts';
 import type { OrgScope } from '../../../db/scope.ts';
+import { tokenSlot } from '../../connect/token-store.ts';
 import { conflict, type Issue, invalid, schemaIssue } from '../../core/errors.ts';
 import { grantKey } from '../../core/source/auth/authorization-code.ts';
 import type { StoredToken } from '../../core/source/auth/token-store.ts';
@@ -55,8 +56,12 @@ export async function importTokens(
   await using imported = await openImportedTokens(deps, scope, { connectionId, resourceKey, given: token });
   const { store } = imported;
   const [reader = null] = grants.readersOf(grant);
-  const trial = { resourceKey: reader, only: 'source', token: { resourceKey, store } } as const;
-  const { test, needsConsent } = await testConnection(deps, scope, { connectionId, ...trial });
+  const { test, needsConsent } = await testConnection(deps, scope, {
+    connectionId,
+    resourceKey: reader,
+    only: 'source',
+    candidate: { tokens: new Map([[tokenSlot(resourceKey), store]]) },
+  });
   const tried = await store.read();
   const failed = test.steps.find(({ ok }) => !ok);
   const isRefreshed = imported.isRefreshed();

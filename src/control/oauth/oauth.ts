@@ -5,12 +5,15 @@ import { generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi';
 import { insertOauthState, type OauthState, takeOauthState } from '../../../db/queries/connections/oauth-states.ts';
 import { readAuthorizationSettings } from '../../../db/queries/orgs/authorization-settings.ts';
 import { type OrgScope, orgScope } from '../../../db/scope.ts';
+import { isConnectSecret } from '../../core/crypto/connect-token.ts';
 import { signToken, type TokenKind, verifyToken } from '../../core/crypto/signed-token.ts';
 import { AppError, conflict } from '../../core/errors.ts';
 import type { AuthorizationSettings } from '../../core/resources/authorization-settings.ts';
 import { authorizeUrl, exchangeCode, grantKey } from '../../core/source/auth/authorization-code.ts';
 import type { Deps, OauthSettings } from '../../deps.ts';
+import type { CandidateValues } from '../connections/values.ts';
 import type { ApplyDeps } from '../schedules/apply.ts';
+import { isOtherAccount } from './accounts.ts';
 import { type GrantDeps, type Grants, openGrants, orConflict } from './grant.ts';
 import { keepPending, storeAtOnce } from './pending.ts';
 import {
@@ -37,6 +40,10 @@ interface AuthorizationWish {
    * The page of the org where the customer lands, and whose server confirms the grant. `null` if no confirmation is needed.
    */
   readonly returnUrl: string | null;
+  /** The connect session for which its customer begins; their browser has to finish it. */
+  readonly session?: { readonly id: string; readonly browserHash: Buffer };
+  /** What the customer has entered and the connection does not have yet. */
+  readonly candidate?: CandidateValues | undefined;
 }
 
 /**
@@ -47,11 +54,11 @@ interface AuthorizationWish {
 export async function beginAuthorization(
   deps: OauthDeps,
   scope: OrgScope,
-  { connectionId, resourceKey, newAccount, returnUrl }: AuthorizationWish,
+  { connectionId, resourceKey, newAccount, returnUrl, session, candidate }: AuthorizationWish,
 ): Promise<{ readonly authorizeUrl: string }> {
-  await using grants = await openGrants(deps, scope, connectionId);
+  await using grants = await openGrants(deps, scope, connectionId, candidate);
   const settings = await readAuthorizationSettings(deps.db, scope);
-  if (returnUrl === null) requireNoConfirmation(settings);
+  if (returnUrl === null && !session) requireNoConfirmation(settings);
   const { auth } = grants.of(resourceKey);
   const { context } = grants;
   const { stateKeys, redirectUri } = configured(deps);
@@ -75,6 +82,7 @@ export async function beginAuthorization(
     redirectUri,
     issuer: url.origin,
     returnUrl: returnUrl === null ? null : checkReturnUrl(returnUrl, settings),
+    session: session ?? null,
     verifier: codeVerifier === null ? null : deps.secretBox.seal(codeVerifier, verifierOf(scope, connectionId)),
     ttlSeconds: stateSeconds,
   });
@@ -94,6 +102,22 @@ export interface SentBack {
   readonly returnAddress: string;
 }
 
+/** What the customer of a connect session brings back: the code of a grant that waits, or why there is none. */
+export interface ForSession {
+  readonly scope: OrgScope;
+  readonly sessionId: string;
+  readonly resourceKey: string | null;
+  readonly outcome: ReturnParameter;
+}
+
+/** What is known where the customer comes back. */
+export interface ComingBack {
+  /** The cookie of the browser; `null` if it has none. */
+  readonly browser: string | null;
+  /** What the customer of a session has entered and its connection does not have yet. */
+  readonly candidateOf: (scope: OrgScope, sessionId: string) => Promise<CandidateValues | undefined>;
+}
+
 /**
  * Without a return URL the grant is stored, and the connection becomes active unless another authorization is missing. With a
  * return URL the grant waits for confirmation, and the page gets its code or an error code. The state is its own credential
@@ -106,9 +130,12 @@ export interface SentBack {
 export async function finishAuthorization(
   deps: OauthDeps & ApplyDeps,
   { state, ...callback }: Callback,
-): Promise<Authorized | SentBack> {
+  { browser, candidateOf }: ComingBack,
+): Promise<Authorized | SentBack | ForSession> {
   const begun = await takeBegun(deps, state);
   if (!begun) throw unauthorized();
+  if (begun.session)
+    return await finishForSession(deps, { ...begun, session: begun.session }, { callback, browser, candidateOf });
   const { scope, connectionId, returnUrl } = begun;
   const settings = await readAuthorizationSettings(deps.db, scope);
   if (returnUrl === null) {
@@ -121,6 +148,21 @@ export async function finishAuthorization(
   return { returnAddress: returnAddress(returnUrl, await pendingCode(deps, begun, callback)) };
 }
 
+/** A browser that did not begin gets nothing: its person would connect their account to the connection of somebody else. */
+async function finishForSession(
+  deps: OauthDeps,
+  begun: Begun & { readonly session: NonNullable<OauthState['session']> },
+  { callback, browser, candidateOf }: ComingBack & { readonly callback: Omit<Callback, 'state'> },
+): Promise<ForSession> {
+  const { scope, session, resourceKey } = begun;
+  const ended = { scope, sessionId: session.id, resourceKey };
+  if (browser === null || !isConnectSecret(browser, session.browserHash)) {
+    return { ...ended, outcome: { error: 'other_browser' } };
+  }
+  const candidate = await candidateOf(scope, session.id);
+  return { ...ended, outcome: await pendingCode(deps, { ...begun, candidate }, callback) };
+}
+
 /**
  * For a customer who did not or could not agree. Changes nothing and returns `null` if the authorization is unknown or has no
  * return URL. Throws unauthorized (no state of this service), conflict (the org no longer allows the page), internal (not
@@ -129,14 +171,18 @@ export async function finishAuthorization(
 export async function declineAuthorization(
   deps: OauthDeps,
   { state, error }: Pick<Callback, 'state'> & { readonly error: string },
-): Promise<SentBack | null> {
+): Promise<SentBack | ForSession | null> {
   const begun = await takeBegun(deps, state, { returnsOnly: true });
+  if (begun?.session) {
+    const { scope, session, resourceKey } = begun;
+    return { scope, sessionId: session.id, resourceKey, outcome: { error: shownProviderError(error) } };
+  }
   if (!begun || begun.returnUrl === null) return null;
   recheckReturnUrl(begun.returnUrl, await readAuthorizationSettings(deps.db, begun.scope));
   return { returnAddress: returnAddress(begun.returnUrl, { error: shownProviderError(error) }) };
 }
 
-interface Begun extends OauthState, AuthorizationWish {
+interface Begun extends OauthState, Omit<AuthorizationWish, 'session'> {
   readonly scope: OrgScope;
 }
 
@@ -160,7 +206,7 @@ async function obtaining<Result>(
 ): Promise<Result> {
   const { scope, connectionId, redirectUri, verifier, newAccount } = begun;
   if (!isFrom(begun.issuer, iss)) throw unauthorized();
-  await using grants = await openGrants(deps, scope, connectionId);
+  await using grants = await openGrants(deps, scope, connectionId, begun.candidate);
   const { context } = grants;
   const grant = await orConflict(async () => grants.of(begun.resourceKey));
   const { auth } = grant;
@@ -176,9 +222,15 @@ async function obtaining<Result>(
 async function pendingCode(deps: OauthDeps, begun: Begun, callback: Omit<Callback, 'state'>): Promise<ReturnParameter> {
   const { scope, connectionId } = begun;
   try {
-    return await obtaining(deps, begun, callback, async (_grants, obtained) => ({
-      code: await keepPending(deps, scope, { ...obtained, connectionId }),
-    }));
+    return await obtaining(deps, begun, callback, async (_grants, obtained) => {
+      const isOther =
+        begun.session !== null &&
+        !obtained.newAccount &&
+        (await isOtherAccount(deps, deps.db, scope, { connectionId, ...obtained }));
+      return isOther
+        ? { error: 'other_account' }
+        : { code: await keepPending(deps, scope, { ...obtained, connectionId }) };
+    });
   } catch (error) {
     const facts = { orgId: scope.orgId, connectionId, error };
     if (error instanceof AppError) deps.log.info('authorization failed', facts);

@@ -7,6 +7,7 @@ import {
   findPendingGrants,
   type PendingGrant,
   putPendingGrant,
+  putPendingToken,
   usePendingGrant,
 } from '../../../db/queries/connections/pending-grants.ts';
 import type { OrgScope } from '../../../db/scope.ts';
@@ -14,7 +15,9 @@ import { resourceOfSlot, tokenSlot } from '../../connect/token-store.ts';
 import type { SealedSecret } from '../../core/crypto/secret-box.ts';
 import { AppError, conflict, found } from '../../core/errors.ts';
 import { openToken, sealToken } from '../../core/source/auth/sealed-token.ts';
+import type { StoredToken, TokenStore } from '../../core/source/auth/token-store.ts';
 import type { Deps } from '../../deps.ts';
+import type { ActivationReason } from '../connections/activation.ts';
 import type { ApplyDeps } from '../schedules/apply.ts';
 import { type ExpectedGrant, type GrantDeps, type Grants, openGrants, orConflict } from './grant.ts';
 import { revokeUnconfirmed } from './revocation.ts';
@@ -83,6 +86,8 @@ export async function storeAtOnce(
 export interface Confirmation {
   readonly connectionId: string;
   readonly code: string;
+  /** See {@link storeGrant}. */
+  readonly reason?: ActivationReason;
 }
 
 /**
@@ -92,12 +97,13 @@ export interface Confirmation {
 export async function confirmAuthorization(
   deps: GrantDeps & ApplyDeps,
   scope: OrgScope,
-  { connectionId, code }: Confirmation,
+  { connectionId, code, reason }: Confirmation,
 ): Promise<Authorized> {
   await using grants = await openGrants(deps, scope, connectionId);
   return await storeGrant(deps, scope, {
     connectionId,
     grants,
+    ...(reason && { reason }),
     async obtain(tx, expected) {
       const pending = await takePending(deps, tx, scope, { connectionId, code });
       const grant = await orConflict(async () => grants.of(resourceOfSlot(pending.slot)));
@@ -118,7 +124,7 @@ async function takePending(
   { secretBox }: Pick<Deps, 'secretBox'>,
   tx: Db,
   scope: OrgScope,
-  { connectionId, code }: Confirmation,
+  { connectionId, code }: Pick<Confirmation, 'connectionId' | 'code'>,
 ): Promise<TakenGrant> {
   const bound = boundCode(scope, connectionId, code);
   const waiting = await findPendingGrants(tx, scope, connectionId);
@@ -128,6 +134,41 @@ async function takePending(
   if (sealed === null) throw usedCode();
   if (!(await usePendingGrant(tx, scope, pending))) throw unknownCode();
   return { ...pending, sealed };
+}
+
+/** Grants of a connection that wait for these codes, by slot; those that are over or confirmed are left out. */
+export async function waitingGrants(
+  deps: Pick<Deps, 'db' | 'secretBox'>,
+  scope: OrgScope,
+  { connectionId, codes }: { readonly connectionId: string; readonly codes: readonly string[] },
+): Promise<ReadonlyMap<string, WaitingGrant>> {
+  const { db, secretBox } = deps;
+  const owner = { orgId: scope.orgId, ownerId: connectionId };
+  const bound = codes.map((code) => boundCode(scope, connectionId, code));
+  const waiting = codes.length === 0 ? [] : await findPendingGrants(db, scope, connectionId);
+  return new Map(
+    waiting.flatMap(({ slot, codeFingerprint, sealed }) => {
+      if (!sealed || !bound.some((code) => secretBox.isFingerprint(codeFingerprint, code))) return [];
+      let token = openToken(secretBox, sealed, owner, 'pending-grant');
+      const save = async (refreshed: StoredToken): Promise<void> => {
+        token = refreshed;
+        const resealed = sealToken(secretBox, refreshed, owner, 'pending-grant');
+        await putPendingToken(db, scope, { connectionId, slot, codeFingerprint, sealed: resealed });
+      };
+      const store: TokenStore = {
+        read: async () => token,
+        lease: async () => ({ stored: token, save, release: async () => undefined }),
+      };
+      return [[slot, { madeFor: token.madeFor, store }]];
+    }),
+  );
+}
+
+export interface WaitingGrant {
+  /** See {@link StoredToken}. */
+  readonly madeFor: string;
+  /** For a test of the connection before the grant counts. */
+  readonly store: TokenStore;
 }
 
 const madeForNow = (expected: readonly ExpectedGrant[], resourceKey: string | null) =>

@@ -13,7 +13,7 @@ import { sealToken } from '../../core/source/auth/sealed-token.ts';
 import type { StoredToken } from '../../core/source/auth/token-store.ts';
 import { type Authorizable, keepAliveSeconds } from '../../core/spec/connection/grants.ts';
 import { wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
-import { activateWithin, recordActivation } from '../connections/activation.ts';
+import { type ActivationReason, activateWithin, recordActivation } from '../connections/activation.ts';
 import { cancelWorkflows } from '../runs/runs.ts';
 import { type ApplyDeps, applySchedulesOf } from '../schedules/apply.ts';
 import { forgetAccount, matchAccount, withAccount } from './accounts.ts';
@@ -38,6 +38,8 @@ interface StoreOptions {
   readonly grants: Grants;
   /** Reads the grant in the transaction that stores it, after the connection is locked. */
   readonly obtain: (tx: Db, expected: readonly ExpectedGrant[]) => Promise<ObtainedGrant>;
+  /** Why the connection becomes active; `oauth` by default. */
+  readonly reason?: ActivationReason;
 }
 
 /**
@@ -47,7 +49,7 @@ interface StoreOptions {
 export async function storeGrant(
   deps: GrantDeps & ApplyDeps,
   scope: OrgScope,
-  { connectionId, grants, obtain }: StoreOptions,
+  { connectionId, grants, obtain, reason = 'oauth' }: StoreOptions,
 ): Promise<Authorized> {
   const expected = await expectedGrants(grants);
   const { stopped, resourceKey } = await deps.db.transaction().execute(async (tx) => {
@@ -78,7 +80,7 @@ export async function storeGrant(
     const missing = await missingGrants(deps, tx, scope, { connectionId, expected });
     if (missing.length > 0) return missing;
     const activation = await activateWithin(tx, scope, connectionId);
-    await recordActivation(tx, scope, { ...activation, reason: 'oauth' });
+    await recordActivation(tx, scope, { ...activation, reason });
     return missing;
   });
   deps.log.info('connection authorized', { orgId: scope.orgId, connectionId, resourceKey, awaiting: awaiting.length });

@@ -58,7 +58,7 @@ const passPauseMs = 1000;
 export async function rotateSealedValues(deps: RotationDeps, options: RotationOptions): Promise<Rotation> {
   const rewrapped: Record<RotatedTable, number> = {
     ...{ connectionSecrets: 0, tokens: 0, oauthStates: 0, pendingGrants: 0, oauthApps: 0 },
-    ...{ webhookEndpointSecrets: 0, hooks: 0 },
+    ...{ webhookEndpointSecrets: 0, hooks: 0, connectSessions: 0 },
     ...{
       runs: 0,
       partitions: 0,

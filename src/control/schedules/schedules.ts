@@ -76,7 +76,7 @@ async function resourceIssues(
   }
 }
 
-function cronIssues(
+export function cronIssues(
   { scheduleMinIntervalSeconds: min }: Pick<Deps, 'scheduleMinIntervalSeconds'>,
   cron: string,
 ): readonly Issue[] {
@@ -88,7 +88,7 @@ function cronIssues(
   return [schemaIssue('cron', message)];
 }
 
-function timezoneIssues(timezone: string): readonly Issue[] {
+export function timezoneIssues(timezone: string): readonly Issue[] {
   if (resolveTimezone(timezone) !== null) return [];
   const message = 'expected a zone of the IANA database such as Europe/Berlin; an offset is not a zone';
   return [schemaIssue('timezone', message)];

@@ -17,6 +17,7 @@ type SecretKind =
   | 'oauth-app'
   | 'webhook-secret'
   | 'upstream-webhook'
+  | 'connect-session'
   | 'echo';
 
 /** The place of a value; it does not open in another row. */
@@ -24,7 +25,7 @@ export interface SecretContext {
   readonly orgId: string;
   /**
    * Id of the owner: the secret's own row for `webhook-secret`, the hook for `upstream-webhook`, the app for `oauth-app`,
-   * otherwise the connection.
+   * the session for `connect-session`, otherwise the connection.
    */
   readonly ownerId: string;
   readonly kind: SecretKind;

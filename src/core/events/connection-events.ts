@@ -11,9 +11,9 @@ const Transition = v.object({
   connection: EventConnection,
   previousStatus: v.pipe(v.nullable(ConnectionStatus), v.description('Null: it is new.')),
   reason: v.pipe(
-    v.picklist(['api', 'oauth', 'test']),
+    v.picklist(['api', 'oauth', 'test', 'connect']),
     v.description(
-      'api: a call of the API. oauth: its customer authorized it. test: it was in error, and a test by the service succeeded.',
+      'api: a call of the API. oauth: its customer authorized it. test: it was in error, and a test by the service succeeded. connect: its customer finished a connect session.',
     ),
   ),
 });

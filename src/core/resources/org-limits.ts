@@ -36,6 +36,7 @@ export const orgLimits = {
   hooksPerConnection: { default: 100, about: 'hooks of one connection' },
   workspaces: { default: 100, about: 'workspaces' },
   oauthApps: { default: 100, about: 'OAuth apps' },
+  connectSessions: { default: 10_000, about: 'connect sessions that are open' },
   apiKeys: { default: 200, about: 'API keys that are neither revoked nor expired' },
 } as const satisfies Readonly<Record<string, OrgLimit>>;
 

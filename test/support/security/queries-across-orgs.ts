@@ -8,6 +8,9 @@ export const queriesAcrossOrgs: ReadonlyMap<string, string> = new Map(
     'orgs/credentials.touchCredential': 'the id is of the key that was just verified',
     'hooks/hooks.findHooksByToken': 'the token says which org it is',
     'connections/oauth-states.takeOauthState': 'the state says which org it is',
+    'connect-sessions/sessions.findConnectCredential': 'the token says which org it is',
+    'connect-sessions/sessions.findAllowedOrigins':
+      'the pages that may frame the page of a session, which has no credential',
 
     'orgs/orgs.insertOrg': 'operator: makes the org',
     'orgs/orgs.findOrg': 'operator',
@@ -42,6 +45,7 @@ export const queriesAcrossOrgs: ReadonlyMap<string, string> = new Map(
     'connections/tokens.takeUnusedTokens': 'sweeper: ids only',
     'connections/overdue.findOverdueFlips': 'sweeper: ids only',
     'hooks/hook-requests.findOverdueResources': 'sweeper: ids only',
+    'connect-sessions/sessions.findExpiredSessions': 'sweeper: ids only',
     'connections/purge.findPurgeableConnections': 'sweeper: ids only',
 
     'hooks/hook-requests.purgeHookRequests': 'removes by age alone',
@@ -59,6 +63,7 @@ export const queriesAcrossOrgs: ReadonlyMap<string, string> = new Map(
     'maintenance/retention.purgeRecoveries': 'removes by age alone',
     'maintenance/retention.purgeEvents': 'removes by age alone',
     'maintenance/retention.purgeEndpoints': 'removes by age alone',
+    'maintenance/retention.purgeConnectSessions': 'removes by age alone',
     'maintenance/retention.purgeApiKeys': 'removes by age alone',
     'webhooks/signing-secrets.purgeSigningSecrets': 'removes by age alone',
   }),

@@ -3,6 +3,7 @@ export const scopeMakers: ReadonlyMap<string, string> = new Map(
   Object.entries({
     'src/api/auth.ts': 'the row of the API key that was verified',
     'src/api/embed-auth.ts': 'the embed token whose signature was verified',
+    'src/api/connect-auth.ts': 'the session whose token was verified',
     'src/control/oauth/oauth.ts': 'the state that was issued to the org and is taken once',
     'src/control/hooks/inbound.ts': 'the row of the hook whose token the request has',
     'src/control/orgs/orgs.ts': 'the org that was just created',
@@ -18,6 +19,7 @@ export const scopeMakers: ReadonlyMap<string, string> = new Map(
 
     'src/control/connections/retest.ts': 'the connections whose test is due',
     'src/control/oauth/keep-alive.ts': 'the tokens that are due',
+    'src/maintenance/connect-sweep.ts': 'the sessions that were found',
     'src/maintenance/grant-sweep.ts': 'the grants that were removed',
     'src/maintenance/missed-sweep.ts': 'the schedules that were found',
     'src/maintenance/overdue-sweep.ts': 'the connections that were found',

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Db } from '../../../db/client.ts';
+import { findConnectSession, insertConnectSession } from '../../../db/queries/connect-sessions/sessions.ts';
 import { insertOauthState } from '../../../db/queries/connections/oauth-states.ts';
 import { findPendingGrants, putPendingGrant } from '../../../db/queries/connections/pending-grants.ts';
 import { sealedOf } from '../../../db/queries/connections/sealed-columns.ts';
@@ -12,6 +13,7 @@ import { orgScope } from '../../../db/scope.ts';
 import { openSigningSecrets, signingContext } from '../../../src/connect/endpoint-secrets.ts';
 import { appContext } from '../../../src/connect/oauth-apps.ts';
 import { openSecrets, paramsSecretKind } from '../../../src/connect/secrets.ts';
+import { openHeld, sealHeld } from '../../../src/control/connect-sessions/held.ts';
 import { openHookSecret } from '../../../src/control/hooks/hooks.ts';
 import type { SecretBox } from '../../../src/core/crypto/secret-box.ts';
 import { newId } from '../../../src/core/ids.ts';
@@ -25,6 +27,7 @@ export interface Planted {
   readonly appId: string;
   readonly hookToken: Buffer;
   readonly stateHash: Buffer;
+  readonly sessionId: string;
 }
 
 /** Seals one value in each table; each text names its kind and its connection. */
@@ -47,6 +50,7 @@ export async function plantSealedValues(
     redirectUri: '',
     issuer: '',
     returnUrl: null,
+    session: null,
     verifier: box.seal(`verifier of ${connectionId}`, { ...owner, kind: 'oauth-verifier' }),
     ttlSeconds: 600,
   });
@@ -84,12 +88,21 @@ export async function plantSealedValues(
     tokenHash: hookToken,
     secret: box.seal(`hook of ${connectionId}`, { orgId, ownerId: hookId, kind: 'upstream-webhook' }),
   });
-  return { orgId, connectionId, endpointId, appId, hookToken, stateHash };
+  const sessionId = newId('cse');
+  const held = { fixed: null, entered: { params: { value: `session of ${connectionId}` }, secrets: {} }, codes: {} };
+  await insertConnectSession(db, scope, {
+    ...{ id: sessionId, tokenHash: randomBytes(32), step: 'values', connectionId, ttlSeconds: 600 },
+    ...{ workspaceId: null, specId: null, specVersion: null, specKey: 'acme', specOverridesJson: null },
+    ...{ displayName: '', externalCustomerId: null, askedParams: [], authorizes: false, newAccount: false },
+    ...{ resourceKeys: [], schedulesJson: [], returnUrl: null, allowedOrigins: [] },
+    sealed: sealHeld(box, scope, sessionId, held),
+  });
+  return { orgId, connectionId, endpointId, appId, hookToken, stateHash, sessionId };
 }
 
 /** The seven values, opened as the service opens them; a value that does not open is its error. */
 export async function openPlanted(db: Db, secretBox: SecretBox, planted: Planted): Promise<readonly string[]> {
-  const { orgId, connectionId, endpointId, appId, hookToken, stateHash } = planted;
+  const { orgId, connectionId, endpointId, appId, hookToken, stateHash, sessionId } = planted;
   const scope = orgScope(orgId);
   const owner = { orgId, ownerId: connectionId };
   const state = db.selectFrom('oauthStates').select(['kekId', 'wrappedKey', 'nonce', 'ciphertext']);
@@ -119,6 +132,9 @@ export async function openPlanted(db: Db, secretBox: SecretBox, planted: Planted
       }),
     openSigningSecrets({ secretBox }, db, scope, endpointId).then(({ v1 }) => v1[0]),
     findHooksByToken(db, [hookToken]).then(([hook]) => hook && openHookSecret({ secretBox }, scope, hook)),
+    findConnectSession(db, scope, sessionId).then(
+      (session) => session && openHeld(secretBox, scope, session).entered?.params['value'],
+    ),
   ];
   const results = await Promise.allSettled(opened);
   return results.map((result) => (result.status === 'fulfilled' ? String(result.value) : String(result.reason)));
@@ -126,7 +142,9 @@ export async function openPlanted(db: Db, secretBox: SecretBox, planted: Planted
 
 /** What {@link openPlanted} gives when everything opens. */
 export const plantedTexts = ({ connectionId }: Pick<Planted, 'connectionId'>): readonly string[] =>
-  ['params', 'token', 'verifier', 'grant', 'app', 'signing', 'hook'].map((kind) => `${kind} of ${connectionId}`);
+  ['params', 'token', 'verifier', 'grant', 'app', 'signing', 'hook', 'session'].map(
+    (kind) => `${kind} of ${connectionId}`,
+  );
 
 /** Puts a token in place of the one of the connection, as a refresh does. */
 export async function putTestToken(

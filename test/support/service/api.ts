@@ -92,7 +92,7 @@ export async function startApi({
     orchestrator: temporalAway,
     oauth: {
       stateKeys: [{ id: 's1', key: randomBytes(32) }],
-      redirectUri: 'http://localhost:3100/api/v1/oauth/callback',
+      redirectUri: `${publicUrl}/api/v1/oauth/callback`,
     },
     publicUrl,
     embed: {

@@ -40,6 +40,12 @@ export function mentionsAt(spec: ConnectorSpec, isPlace: (at: string) => boolean
   return { params: membersOf(references, 'params'), lookups };
 }
 
+/** Names of the values of a connection, secret or not, that the expressions at some places read. */
+export function valuesNamedAt(spec: ConnectorSpec, isPlace: (at: string) => boolean): Names {
+  const references = textsWithin(spec, isPlace).flatMap(referencesOf);
+  return new Set([...membersOf(references, 'params'), ...membersOf(references, 'secrets')]);
+}
+
 export const isWithin =
   (places: readonly string[]): ((at: string) => boolean) =>
   (at) =>

@@ -3,6 +3,7 @@ import { JsonValue } from '../../json/json-object.ts';
 import { field, when } from './field.ts';
 import { Identifier } from './names.ts';
 import { strictObject } from './strict-object.ts';
+import { WebUrl } from './web-url.ts';
 
 const Characters = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 
@@ -22,6 +23,16 @@ export const ConnectionParam = v.pipe(
       v.exactOptional(v.string()),
       'What people should enter, and where they find it.',
       'The part of your address before .acme.example',
+    ),
+    example: field(
+      v.exactOptional(v.pipe(v.string(), v.maxLength(200))),
+      'A value as people enter it, shown to them where they do.',
+      'acme',
+    ),
+    helpUrl: field(
+      v.exactOptional(WebUrl),
+      'Where people find the value, or how to make it: an http or https URL.',
+      'https://help.acme.example/api-tokens',
     ),
     required: field(
       v.optional(v.boolean(), true),

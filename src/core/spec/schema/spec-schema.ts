@@ -10,15 +10,7 @@ import { ConnectionParam } from './param-schema.ts';
 import { Resource } from './resource-schema.ts';
 import { strictObject } from './strict-object.ts';
 import { SpecTest, testMsMax, testsMsMax } from './test-schema.ts';
-
-const WebUrl = v.pipe(
-  v.string(),
-  v.maxLength(2000),
-  v.url('expected a URL'),
-  v.regex(/^https?:/i, 'expected an http or https URL'),
-  v.check((text) => !/^https?:[/\\]*[^/?#\\]*@/i.test(text), 'expected a URL without user name and password'),
-  v.metadata({ pattern: String.raw`^[hH][tT][tT][pP][sS]?:(?![/\\]*[^/?#\\]*@)` }),
-);
+import { WebUrl } from './web-url.ts';
 
 /** A semantic version without build part: `1.0.0+a` and `1.0.0+b` would compare equal. */
 export const SpecVersion = v.pipe(

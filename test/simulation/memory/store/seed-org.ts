@@ -43,6 +43,7 @@ export function seedOrg(
       specOverridesJson: null,
       accounts: [],
       oauthApps: [],
+      customerParams: null,
     });
     return { orgId, connectionId };
   });

@@ -1,0 +1,32 @@
+import * as v from 'valibot';
+import type { OrgScope } from '../../../db/scope.ts';
+import type { SealedSecret, SecretBox } from '../../core/crypto/secret-box.ts';
+import { JsonObject, mapOf } from '../../core/json/json-object.ts';
+
+const Values = v.object({ params: JsonObject, secrets: JsonObject });
+
+const Held = v.object({
+  /** What the org fixed; `null` once a connection has it. */
+  fixed: v.nullable(Values),
+  /** All values of a connection that was there before, as its customer wants them; `null` until they are entered. */
+  entered: v.nullable(Values),
+  /** By slot the code of a grant that waits; `null`: the connection has the grant. */
+  codes: mapOf(v.string(), v.nullable(v.string())),
+});
+/** What a session seals until it ends. */
+export type Held = v.InferOutput<typeof Held>;
+
+const kind = 'connect-session';
+
+export const sealHeld = (secretBox: SecretBox, { orgId }: OrgScope, sessionId: string, held: Held): SealedSecret =>
+  secretBox.seal(JSON.stringify(held), { orgId, ownerId: sessionId, kind });
+
+/** Nothing for a session that has ended. */
+export function openHeld(
+  secretBox: SecretBox,
+  { orgId }: OrgScope,
+  { id, sealed }: { readonly id: string; readonly sealed: SealedSecret | null },
+): Held {
+  if (!sealed) return { fixed: null, entered: null, codes: {} };
+  return v.parse(Held, JSON.parse(secretBox.open(sealed, { orgId, ownerId: id, kind })));
+}

@@ -1,0 +1,487 @@
+import { sql } from 'kysely';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { orgScope } from '../../db/scope.ts';
+import { newId } from '../../src/core/ids.ts';
+import { endExpiredSessions } from '../../src/maintenance/connect-sweep.ts';
+import type { Reply } from '../support/service/api.ts';
+import { type ConnectPlace, goodToken, openConnectPlace } from '../support/sync/connect-sessions.ts';
+import { recordedEvents } from '../support/webhooks/events.ts';
+
+let place: ConnectPlace;
+beforeAll(async () => {
+  place = await openConnectPlace();
+});
+afterAll(() => place[Symbol.asyncDispose]());
+beforeEach(async () => {
+  place.oauth.sentBack = { realmId: '1' };
+  const body = { returnOrigins: ['https://app.acme.example'], confirmationRequired: false };
+  await place.org.call('PATCH', '/oauth/settings', { body });
+});
+
+const values = { account: 'globex', region: 'eu', token: goodToken };
+const enter = (token: string, given: object) => place.as(token, 'PUT', '/connect/values', { values: given });
+const test = (token: string, step: string) => place.as(token, 'POST', '/connect/test', { step });
+const finish = (token: string) => place.as(token, 'POST', '/connect/finish');
+const view = async (token: string) => (await place.as(token, 'GET', '/connect')).body;
+const sessionOf = async (id: string) => (await place.org.call('GET', `/connect-sessions/${id}`)).body;
+const connectionOf = (id: string) => place.org.call('GET', `/connections/${id}`);
+
+async function testBoth(token: string): Promise<void> {
+  for (const step of ['source', 'destination']) {
+    const { status, body } = await test(token, step);
+    expect({ status, body }, JSON.stringify(body)).toMatchObject({ status: 200, body: { ok: true } });
+  }
+}
+
+/** The cookie that the response sets, as the browser sends it. */
+const cookieIn = ({ headers }: Reply): string => headers.get('set-cookie')?.split(';')[0] ?? '';
+
+/** Consents in the browser that begins; the address where it lands. */
+async function consent(token: string, cookie?: string): Promise<URL> {
+  const begun = await place.as(token, 'POST', '/connect/authorize', undefined, cookie ? { cookie } : {});
+  expect(begun.status, JSON.stringify(begun.body)).toBe(200);
+  return await comeBack(await place.oauth.agree(begun.body.authorizeUrl), cookie ?? cookieIn(begun));
+}
+
+async function comeBack(path: string, cookie: string | null): Promise<URL> {
+  const headers = cookie === null ? {} : { cookie };
+  const { status, headers: sent } = await place.org.call('GET', path, { apiKey: null, headers });
+  expect(status).toBe(303);
+  return new URL(sent.get('location') ?? '');
+}
+
+describe('a session with a form', () => {
+  it('makes a connection that is active once its test has succeeded', async () => {
+    const schedules = [{ resourceKey: 'records', cron: '*/15 * * * *' }];
+    const made = await place.begin({
+      ...place.withForm,
+      externalCustomerId: 'c-42',
+      schedules,
+      resources: ['records'],
+    });
+    expect(made.url).toBe(`http://localhost:3100/connect/${made.id}#${made.token}`);
+    expect(await sessionOf(made.id)).toMatchObject({
+      state: 'open',
+      step: 'values',
+      openedAt: null,
+      connectionId: null,
+    });
+
+    expect((await view(made.token)).fields).toMatchObject([
+      { key: 'account', label: 'Account', example: 'globex', format: 'subdomain', required: true, value: null },
+      { key: 'region', choices: ['eu', 'us'] },
+      { key: 'since', required: false },
+      { key: 'token', secret: true, isStored: false },
+    ]);
+    const entered = await enter(made.token, values);
+    expect(entered).toMatchObject({ status: 200, body: { step: 'test', connectionId: null } });
+    const { connectionId } = await sessionOf(made.id);
+    expect((await connectionOf(connectionId)).body).toMatchObject({ status: 'pending', externalCustomerId: 'c-42' });
+    expect((await finish(made.token)).status).toBe(409);
+
+    await testBoth(made.token);
+    expect((await connectionOf(connectionId)).body.status).toBe('pending');
+    expect(await finish(made.token)).toMatchObject({
+      status: 200,
+      body: { returnAddress: null, view: { state: 'connected', step: 'done', connectionId, fields: [] } },
+    });
+    expect((await connectionOf(connectionId)).body.status).toBe('active');
+    expect(await sessionOf(made.id)).toMatchObject({ state: 'connected', problem: null });
+    const { body: all } = await place.org.call('GET', `/connections/${connectionId}/schedules`);
+    expect(all).toMatchObject([{ ...schedules[0], timezone: 'UTC', enabled: true }]);
+    const { body: runs } = await place.org.call('GET', `/runs?connectionId=${connectionId}`);
+    expect(runs).toMatchObject([{ resourceKey: 'records', trigger: 'manual' }]);
+    const events = await recordedEvents(place.api.deps.db, { orgId: place.org.orgId, connectionId });
+    expect(events.map(({ type }) => type)).toContain('connection.activated');
+    expect(events.find(({ type }) => type === 'connection.activated')?.data).toMatchObject({ reason: 'connect' });
+    for (const act of [() => enter(made.token, values), () => test(made.token, 'source'), () => finish(made.token)]) {
+      expect(await act()).toMatchObject({ status: 409 });
+    }
+  });
+
+  it('names each mistake at its value, and goes on', async () => {
+    const { id, token } = await place.begin(place.withForm);
+    const refused = await enter(token, { account: 'globex.example', region: 'mars' });
+    expect(refused).toMatchObject({ status: 400, body: { error: { code: 'validation' } } });
+    expect(refused.body.error.issues.map(({ path }: { path: string }) => path)).toEqual(['account', 'region', 'token']);
+    expect(await sessionOf(id)).toMatchObject({ state: 'open', step: 'values', problem: { code: 'validation' } });
+    expect(await enter(token, values)).toMatchObject({ status: 200, body: { step: 'test', problem: null } });
+  });
+
+  it('says that a test failed, keeps its words for the org, and forgets tests of other values', async () => {
+    const { id, token } = await place.begin(place.withForm);
+    await enter(token, { ...values, token: 'wrong-token' });
+    const failed = await test(token, 'source');
+    expect(failed.body).toEqual({
+      ...{ step: 'source', ok: false, code: 'auth_failed', isTheirs: true, durationMs: expect.any(Number) },
+    });
+    expect((await sessionOf(id)).problem).toMatchObject({
+      code: 'auth_failed',
+      message: expect.stringMatching(/^source: /),
+    });
+    await test(token, 'destination');
+    expect((await finish(token)).status).toBe(409);
+    expect(await enter(token, values)).toMatchObject({ status: 200, body: { tested: [] } });
+    await test(token, 'source');
+    expect((await finish(token)).status).toBe(409);
+    await test(token, 'destination');
+    expect((await finish(token)).status).toBe(200);
+    const { connectionId } = await sessionOf(id);
+    const { body } = await place.org.call('GET', '/connections');
+    expect(body.filter((one: { id: string }) => one.id === connectionId)).toHaveLength(1);
+  });
+
+  it('shows nothing that the org has fixed, and lets nobody change it', async () => {
+    const { token } = await place.begin(place.withForm);
+    const seen = [await place.as(token, 'GET', '/connect'), await enter(token, values)];
+    seen.push(await enter(token, { ...values, apiUrl: 'https://evil.example' }));
+    seen.push(await enter(token, { ...values, databaseUrl: 'postgres://evil.example/x' }));
+    seen.push(await test(token, 'source'), await test(token, 'destination'), await finish(token));
+    expect(seen.map(({ status }) => status)).toEqual([200, 200, 400, 400, 200, 200, 200]);
+    const shown = JSON.stringify(seen.map(({ body }) => body));
+    for (const text of [place.upstream.hostPort, place.destination.url, goodToken]) expect(shown).not.toContain(text);
+  });
+
+  it('keeps the words of a destination that the org has fixed from the customer', async () => {
+    const secrets = { databaseUrl: 'postgres://role:pass@127.0.0.1:1/nowhere' };
+    const { id, token } = await place.begin({ ...place.withForm, secrets });
+    await enter(token, values);
+    await test(token, 'source');
+    const { body } = await test(token, 'destination');
+    expect(body).toMatchObject({ ok: false, isTheirs: false });
+    expect(JSON.stringify(body)).not.toContain('127.0.0.1');
+    expect((await sessionOf(id)).problem.message).toMatch(/^destination: /);
+  });
+
+  it('leaves a secret as it is that is not entered again', async () => {
+    const { token } = await place.begin(place.withForm);
+    await enter(token, values);
+    const { token: _token, ...others } = values;
+    expect(await enter(token, { ...others, account: 'other' })).toMatchObject({ status: 200 });
+    expect((await view(token)).fields).toMatchObject([{ value: 'other' }, {}, {}, { isStored: true, value: null }]);
+    expect((await test(token, 'source')).body.ok).toBe(true);
+  });
+
+  it('makes one connection for two tabs', async () => {
+    const { id, token } = await place.begin({ ...place.withForm, displayName: 'two tabs' });
+    const replies = await Promise.all([enter(token, values), enter(token, values)]);
+    // The second waits for the first, or is told to try again.
+    expect(replies.map(({ status }) => status)).toContain(200);
+    expect((await enter(token, values)).status).toBe(200);
+    const { body } = await place.org.call('GET', '/connections');
+    const { connectionId } = await sessionOf(id);
+    const own = body.filter(({ displayName }: { displayName: string }) => displayName === 'two tabs');
+    expect(own).toMatchObject([{ id: connectionId }]);
+  });
+});
+
+describe('what an org asks for', () => {
+  const base = () => place.withForm;
+  it.each([
+    [
+      'a value of no param',
+      () => ({ ...base(), params: { apiUrl: place.upstream.url, nothing: 1 } }),
+      'params.nothing',
+    ],
+    ['a fixed value that does not fit', () => ({ ...base(), params: { apiUrl: 'ftp://x' } }), 'params.apiUrl'],
+    ['a param that it asks for and fixes', () => ({ ...base(), ask: ['apiUrl', 'token', 'account', 'region'] }), 'ask'],
+    ['a param that it neither asks for nor fixes', () => ({ ...base(), ask: ['token', 'account'] }), 'params.region'],
+    ['an unknown param', () => ({ ...base(), ask: ['nothing'] }), 'ask.0'],
+    [
+      'a schedule that is none',
+      () => ({ ...base(), schedules: [{ resourceKey: 'records', cron: 'x' }] }),
+      'schedules.0.cron',
+    ],
+    ['a resource that is none', () => ({ ...base(), resources: ['nothing'] }), 'resources.0'],
+    ['another page to go to', () => ({ ...base(), returnUrl: 'https://evil.example/' }), 'returnUrl'],
+    ['every page to frame it', () => ({ ...base(), allowedOrigins: ['*'] }), 'allowedOrigins.0'],
+    ['a day and more', () => ({ ...base(), ttlSeconds: 86_401 }), 'ttlSeconds'],
+    ['no spec', () => ({ workspaceId: place.org.workspaceId }), 'specKey'],
+  ])('is refused before its customer sees it: %s', async (_what, body, path) => {
+    const reply = await place.org.call('POST', '/connect-sessions', { body: body() });
+    expect(reply.status, JSON.stringify(reply.body)).toBe(400);
+    expect(reply.body.error.issues.map((issue: { path: string }) => issue.path)).toContain(path);
+  });
+
+  it('is of its own org', async () => {
+    const other = await place.api.newOrg();
+    const { id } = await place.begin(place.withForm);
+    for (const [method, path] of [
+      ['GET', `/connect-sessions/${id}`],
+      ['DELETE', `/connect-sessions/${id}`],
+    ] as const) {
+      expect((await other.call(method, path)).status).toBe(404);
+    }
+    expect((await other.call('POST', '/connect-sessions', { body: place.withForm })).status).toBe(404);
+    expect((await other.call('GET', '/connect-sessions')).body).toEqual([]);
+  });
+});
+
+describe('a session with consent', () => {
+  it('stores the grant of the browser that began it, with PKCE, when the test has succeeded', async () => {
+    const { id, token } = await place.begin(place.withConsent);
+    expect(await enter(token, {})).toMatchObject({ body: { step: 'authorize', consents: { given: 0, needed: 1 } } });
+    place.oauth.sentBack = { realmId: '7' };
+    const landed = await consent(token);
+    expect(`${landed.pathname}${landed.search}`).toBe(`/connect/${id}?back`);
+    expect(place.oauth.requests.at(-1)?.fields).toHaveProperty('code_verifier');
+    const { connectionId } = await sessionOf(id);
+    const tokens = () =>
+      place.api.deps.db.selectFrom('tokens').where('connectionId', '=', connectionId).selectAll().execute();
+    expect(await view(token)).toMatchObject({ step: 'test', consents: { given: 1, needed: 1 }, problem: null });
+    await testBoth(token);
+    expect(await tokens()).toEqual([]);
+    expect((await finish(token)).status).toBe(200);
+    expect(await tokens()).toHaveLength(1);
+    const accounts = [{ resource: null, values: { realm: '7' } }];
+    expect((await connectionOf(connectionId)).body).toMatchObject({ status: 'active', accounts });
+  });
+
+  it('takes nothing from another browser, and can go on', async () => {
+    const { id, token } = await place.begin(place.withConsent);
+    await enter(token, {});
+    const before = place.oauth.requests.length;
+    for (const cookie of [null, `connect_browser=${'x'.repeat(43)}`]) {
+      const begun = await place.as(token, 'POST', '/connect/authorize');
+      const landed = await comeBack(await place.oauth.agree(begun.body.authorizeUrl), cookie);
+      expect(landed.search).toBe('?back=other_browser');
+      expect(await sessionOf(id)).toMatchObject({ state: 'open', problem: { code: 'other_browser' } });
+    }
+    expect(place.oauth.requests).toHaveLength(before);
+    expect((await view(token)).step).toBe('authorize');
+    await consent(token);
+    expect((await view(token)).step).toBe('test');
+  });
+
+  it('goes on after a customer declined', async () => {
+    const { id, token } = await place.begin(place.withConsent);
+    await enter(token, {});
+    const begun = await place.as(token, 'POST', '/connect/authorize');
+    const state = new URL(begun.body.authorizeUrl).searchParams.get('state') ?? '';
+    const path = `/oauth/callback?${new URLSearchParams({ error: 'access_denied', state }).toString()}`;
+    expect((await comeBack(path, cookieIn(begun))).search).toBe('?back');
+    expect(await view(token)).toMatchObject({ step: 'authorize', problem: 'access_denied' });
+    expect((await sessionOf(id)).problem.message).toMatch(/declined/);
+    await consent(token);
+    expect(await view(token)).toMatchObject({ step: 'test', problem: null });
+  });
+
+  it('keeps one cookie for the tabs of a browser', async () => {
+    const { token } = await place.begin(place.withConsent);
+    await enter(token, {});
+    const first = await place.as(token, 'POST', '/connect/authorize');
+    const cookie = cookieIn(first);
+    const second = await place.as(token, 'POST', '/connect/authorize', undefined, { cookie });
+    expect(cookieIn(second)).toBe(cookie);
+    for (const { body } of [second, first]) {
+      expect((await comeBack(await place.oauth.agree(body.authorizeUrl), cookie)).search).toBe('?back');
+    }
+    await testBoth(token);
+    expect((await finish(token)).status).toBe(200);
+  });
+
+  it('needs a return URL where the org confirms every grant', async () => {
+    await place.org.call('PATCH', '/oauth/settings', { body: { confirmationRequired: true } });
+    const reply = await place.org.call('POST', '/connect-sessions', { body: place.withConsent });
+    expect(reply).toMatchObject({ status: 409, body: { error: { message: expect.stringContaining('returnUrl') } } });
+  });
+});
+
+describe('a session with a return URL', () => {
+  const returnUrl = 'https://app.acme.example/connected?tab=crm';
+  const confirm = (sessionId: string, code: string, { call } = place.org) =>
+    call('POST', '/connect-sessions/confirm', { body: { sessionId, code } });
+
+  it('connects nobody until the org has confirmed who was there', async () => {
+    const { id, token } = await place.begin({ ...place.withConsent, returnUrl });
+    await enter(token, {});
+    await consent(token);
+    await testBoth(token);
+    const { body } = await finish(token);
+    const { origin, searchParams } = new URL(body.returnAddress);
+    const code = searchParams.get('code') ?? '';
+    expect({ origin, tab: searchParams.get('tab') }).toEqual({ origin: 'https://app.acme.example', tab: 'crm' });
+    expect(body.view).toMatchObject({ state: 'open', step: 'confirm', connectionId: null });
+    const { connectionId } = await sessionOf(id);
+    expect((await connectionOf(connectionId)).body.status).toBe('pending');
+
+    const other = await place.begin({ ...place.withConsent, returnUrl });
+    expect((await confirm(other.id, code)).status).toBe(404);
+    expect((await confirm(id, 'x'.repeat(43))).status).toBe(404);
+    expect((await confirm(id, code, await place.api.newOrg())).status).toBe(404);
+    expect((await connectionOf(connectionId)).body.status).toBe('pending');
+    expect(await confirm(id, code)).toMatchObject({ status: 200, body: { state: 'connected', connectionId } });
+    expect((await connectionOf(connectionId)).body.status).toBe('active');
+    expect((await confirm(id, code)).status).toBe(409);
+    expect(place.api.logLines.join('')).not.toContain(code);
+  });
+
+  it('replaces its code when the customer goes back, and takes it back with other values', async () => {
+    const { id, token } = await place.begin({ ...place.withForm, returnUrl });
+    const codeOf = async () => new URL((await finish(token)).body.returnAddress).searchParams.get('code') ?? '';
+    await enter(token, values);
+    await testBoth(token);
+    const [first, second] = [await codeOf(), await codeOf()];
+    expect((await confirm(id, first)).status).toBe(404);
+    await enter(token, values);
+    expect((await confirm(id, second)).status).toBe(404);
+    await testBoth(token);
+    expect((await confirm(id, await codeOf())).status).toBe(200);
+  });
+});
+
+describe('a session of a connection', () => {
+  async function connected(body: object, given: object, isConsent = false): Promise<string> {
+    const { id, token } = await place.begin(body);
+    await enter(token, given);
+    if (isConsent) await consent(token);
+    await testBoth(token);
+    expect((await finish(token)).status).toBe(200);
+    return (await sessionOf(id)).connectionId;
+  }
+
+  it('asks again for what its customer entered, and changes nothing before the end', async () => {
+    const connectionId = await connected(place.withForm, values);
+    const { id, token } = await place.begin({ connectionId });
+    const { fields } = await view(token);
+    expect(fields.map(({ key }: { key: string }) => key)).toEqual(['account', 'region', 'since', 'token']);
+    expect(fields).toMatchObject([{ value: 'globex' }, { value: 'eu' }, {}, { isStored: true, value: null }]);
+    expect(await enter(token, { account: 'initech', region: 'us', token: 'wrong-token' })).toMatchObject({
+      status: 200,
+    });
+    expect((await test(token, 'source')).body).toMatchObject({ ok: false, code: 'auth_failed' });
+    const { paramsJson } = (await connectionOf(connectionId)).body;
+    expect(paramsJson).toMatchObject({ account: 'globex', region: 'eu' });
+    expect((await place.org.call('POST', `/connections/${connectionId}/test`)).body.ok).toBe(true);
+    await enter(token, { account: 'initech', region: 'us', token: goodToken });
+    await testBoth(token);
+    expect((await finish(token)).status).toBe(200);
+    expect((await connectionOf(connectionId)).body).toMatchObject({
+      status: 'active',
+      paramsJson: { account: 'initech' },
+    });
+    expect((await sessionOf(id)).state).toBe('connected');
+  });
+
+  it('gets another consent, of the same account only', async () => {
+    place.oauth.sentBack = { realmId: '1' };
+    const connectionId = await connected(place.withConsent, {}, true);
+    const { token } = await place.begin({ connectionId });
+    expect(await view(token)).toMatchObject({ step: 'authorize', consents: { given: 0, needed: 1 } });
+    place.oauth.sentBack = { realmId: '2' };
+    await consent(token);
+    expect(await view(token)).toMatchObject({ step: 'authorize', problem: 'other_account' });
+    place.oauth.sentBack = { realmId: '1' };
+    await consent(token);
+    expect(await view(token)).toMatchObject({ step: 'test', problem: null });
+    await testBoth(token);
+    expect((await finish(token)).status).toBe(200);
+
+    const other = await place.begin({ connectionId, newAccount: true });
+    place.oauth.sentBack = { realmId: '2' };
+    await consent(other.token);
+    await testBoth(other.token);
+    expect((await finish(other.token)).status).toBe(200);
+    expect((await connectionOf(connectionId)).body.accounts).toMatchObject([{ values: { realm: '2' } }]);
+  });
+
+  it('has something to do for its customer', async () => {
+    const { body } = await place.org.call('POST', '/connections', {
+      body: {
+        ...{ workspaceId: place.org.workspaceId, specKey: 'with-form', specVersion: '1.0.0', displayName: 'own' },
+        params: { apiUrl: place.upstream.url, account: 'globex', region: 'eu' },
+        secrets: { databaseUrl: place.destination.url, token: 'wrong-token' },
+      },
+    });
+    const refused = await place.org.call('POST', '/connect-sessions', { body: { connectionId: body.id } });
+    expect(refused).toMatchObject({ status: 409, body: { error: { message: expect.stringContaining('ask') } } });
+    const { token } = await place.begin({ connectionId: body.id, ask: ['token'] });
+    expect((await view(token)).fields).toMatchObject([{ key: 'token' }]);
+    expect((await enter(token, { account: 'other' })).status).toBe(400);
+    await enter(token, { token: goodToken });
+    await testBoth(token);
+    expect((await finish(token)).status).toBe(200);
+    expect((await connectionOf(body.id)).body.status).toBe('active');
+  });
+
+  it('ends with its connection', async () => {
+    const connectionId = await connected(place.withForm, values);
+    const { id, token } = await place.begin({ connectionId });
+    await place.org.call('DELETE', `/connections/${connectionId}`);
+    expect((await place.as(token, 'GET', '/connect')).status).toBe(404);
+    expect(await sessionOf(id)).toMatchObject({ state: 'canceled' });
+  });
+});
+
+describe('a session that nobody finishes', () => {
+  const deps = () => place.api.deps;
+  const rowOf = (id: string) =>
+    deps().db.selectFrom('connectSessions').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+  const age = (id: string) =>
+    sql`update connect_sessions set expires_at = now() - interval '1 s' where id = ${id}`.execute(deps().db);
+
+  it('takes nothing any more, and its connection is removed', async () => {
+    const { id, token } = await place.begin(place.withForm);
+    await enter(token, values);
+    const { connectionId } = await sessionOf(id);
+    await age(id);
+    expect(await sessionOf(id)).toMatchObject({ state: 'expired' });
+    expect(await view(token)).toMatchObject({ state: 'expired', step: 'done', fields: [] });
+    for (const act of [() => enter(token, values), () => test(token, 'source'), () => finish(token)]) {
+      expect(await act()).toMatchObject({ status: 409 });
+    }
+    await endExpiredSessions(deps());
+    expect((await connectionOf(connectionId)).status).toBe(404);
+    expect(await sessionOf(id)).toMatchObject({ state: 'expired', connectionId: null, endedAt: expect.any(String) });
+    expect(await rowOf(id)).toMatchObject({ ciphertext: null, kekId: null, confirmHash: null });
+  });
+
+  it('leaves a connection alone that was there before', async () => {
+    const { body } = await place.org.call('POST', '/connections', {
+      body: {
+        ...{ workspaceId: place.org.workspaceId, specKey: 'with-consent', specVersion: '1.0.0', displayName: 'own' },
+        params: { apiUrl: place.upstream.url },
+        secrets: { databaseUrl: place.destination.url },
+      },
+    });
+    const { id } = await place.begin({ connectionId: body.id });
+    await age(id);
+    await endExpiredSessions(deps());
+    expect((await connectionOf(body.id)).status).toBe(200);
+    expect(await sessionOf(id)).toMatchObject({ state: 'expired', connectionId: body.id });
+  });
+
+  it('is ended by its org at any time', async () => {
+    const { id, token } = await place.begin(place.withForm);
+    await enter(token, values);
+    const { connectionId } = await sessionOf(id);
+    expect(await place.org.call('DELETE', `/connect-sessions/${id}`)).toMatchObject({ body: { state: 'canceled' } });
+    expect((await connectionOf(connectionId)).status).toBe(404);
+    expect(await view(token)).toMatchObject({ state: 'canceled' });
+    expect((await enter(token, values)).status).toBe(409);
+  });
+});
+
+describe('the token of a session', () => {
+  it('is stored as a hash, logged nowhere, and good for its own session', async () => {
+    const [one, other] = [await place.begin(place.withForm), await place.begin(place.withForm)];
+    const rows = JSON.stringify(
+      await place.api.deps.db
+        .selectFrom('connectSessions')
+        .selectAll()
+        .where('orgId', '=', orgScope(place.org.orgId).orgId)
+        .execute(),
+    );
+    await view(one.token);
+    for (const secret of [one.token, one.token.slice(30)]) {
+      expect(rows).not.toContain(secret);
+      expect(place.api.logLines.join('')).not.toContain(secret);
+    }
+    expect((await view(one.token)).id).toBe(one.id);
+    const swapped = one.token.slice(0, 30) + other.token.slice(30);
+    const nobody = `cst_${newId('cse').slice(4)}${one.token.slice(30)}`;
+    for (const token of [swapped, nobody, one.token.slice(0, -1), `${one.token}x`, '', one.id]) {
+      expect((await place.as(token, 'GET', '/connect')).status).toBe(401);
+    }
+  });
+});
