@@ -7,6 +7,7 @@ import { checkGenerated } from './generate.ts';
 const parts: readonly (readonly [name: string, ...command: string[]])[] = [
   ['types', 'node_modules/typescript/bin/tsc'],
   ['types of what runs in browsers', 'node_modules/typescript/bin/tsc', '--project', 'src/embed-widget'],
+  ['types of the page for customers', 'node_modules/typescript/bin/tsc', '--project', 'src/connect-page'],
   ['types of the script of the console', 'node_modules/typescript/bin/tsc', '--project', 'src/console/static'],
   ['types of the client', 'node_modules/typescript/bin/tsc', '--project', 'clients/typescript'],
   ['types of its examples', 'node_modules/typescript/bin/tsc', '--project', 'clients/typescript/examples'],

@@ -40,6 +40,7 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
 export const roomImports: Readonly<Record<string, readonly string[] | 'everything'>> = {
   'src/core': ['package.json'],
   'src/catalogue': ['src/core'],
+  'src/connect-page': [],
   'src/listening.ts': ['src/core'],
   'src/operator-port.ts': ['src/listening.ts', 'src/log.ts'],
   'src/config': ['src/core'],
@@ -87,6 +88,7 @@ export const roomImports: Readonly<Record<string, readonly string[] | 'everythin
   'src/api': [
     'db',
     'src/catalogue',
+    'src/connect-page',
     'src/control',
     'src/core',
     'src/deps.ts',

@@ -1,16 +1,19 @@
 /**
  * `npm run screenshots [name…]`: fills an org and writes pages of the console, light and dark, to
- * `docs/images/console`.
+ * `docs/images/console`. `npm run screenshots connect` writes those of the page for customers to `docs/images/connect`.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { listen } from '../src/api/server.ts';
 import { openBrowser } from '../test/support/browser/browser.ts';
+import { showConnectSteps } from '../test/support/browser/connect-pictures.ts';
 import { consolePages, signIn } from '../test/support/console/console-pages.ts';
 import { fillRichOrg } from '../test/support/console/rich-org.ts';
 import { startApi } from '../test/support/service/api.ts';
 import setup from '../test/support/service/setup.ts';
+import { unusedPort } from '../test/support/service/temporal-dev-server.ts';
+import { openConnectPlace } from '../test/support/sync/connect-sessions.ts';
 
 const folder = process.env['SCREENSHOTS_FOLDER'] ?? join(import.meta.dirname, '../docs/images/console');
 const named = process.argv.slice(2);
@@ -19,6 +22,13 @@ const schemes = ['light', 'dark'] as const;
 
 const teardown = await setup();
 try {
+  if (named.includes('connect')) await showConnect();
+  else await showConsole();
+} finally {
+  await teardown();
+}
+
+async function showConsole(): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const temporalUi = { url: 'http://localhost:8244', namespace: 'default' };
   const api = stack.use(await startApi({ console: { temporalUi } }));
@@ -41,8 +51,22 @@ try {
     }
     if (window.complaints.length > 0) throw new Error(window.complaints.join('\n'));
   }
-} finally {
-  await teardown();
+}
+
+async function showConnect(): Promise<void> {
+  await using stack = new AsyncDisposableStack();
+  const port = await unusedPort();
+  const place = stack.use(await openConnectPlace({ publicUrl: `http://localhost:${port}` }));
+  const server = await listen(place.api.app, { host: '127.0.0.1', port });
+  stack.defer(() => server.stop());
+  const { browser } = stack.use(await openBrowser());
+  const pictures = process.env['SCREENSHOTS_FOLDER'] ?? join(import.meta.dirname, '../docs/images/connect');
+  await mkdir(pictures, { recursive: true });
+  const take = async (name: string, page: Page) => {
+    const path = join(pictures, `${name}.png`);
+    await writeFile(path, await page.screenshot({ fullPage: true }));
+  };
+  await showConnectSteps(browser, place, { take, width: Number(process.env['SCREENSHOTS_WIDTH'] ?? 640) });
 }
 
 /** Avoids scrolling; a long page is cut. */

@@ -8,6 +8,7 @@ import { sharedLookUp } from '../core/work/shared-queries.ts';
 import { probe, type Readiness, serviceName } from '../database-readiness.ts';
 import { type AuthDeps, authenticate } from './auth.ts';
 import { codecPath, serveCodec } from './codec.ts';
+import { serveConnectPage } from './connect-page.ts';
 import { embedTokenHeader } from './embed-auth.ts';
 import { errorPagePath, linkToHelp, serveErrorPage } from './error-page.ts';
 import { HttpRejection, toErrorResponse } from './errors.ts';
@@ -102,6 +103,7 @@ function serveWithoutKey(app: Hono<ApiEnv>, deps: ApiDeps, sendDocument: (c: Con
   serveHooks(app, deps);
   serveCodec(app, deps);
   app.get(widgetPath, serveWidget);
+  serveConnectPage(app, deps);
 }
 
 /** Renders a constant document on first request: at the start it took a tenth of the time. */

@@ -8,7 +8,7 @@ import type { Deps } from '../deps.ts';
 export const connectTokenHeader = 'x-service-connect-token';
 
 /** Holds the secret of a browser while its customer is at a provider. */
-export const browserCookie = 'connect_browser';
+const browserCookie = 'connect_browser';
 
 export interface ConnectCaller {
   readonly scope: OrgScope;

@@ -43,6 +43,8 @@ export async function beginConsent(
       candidate: values,
     }),
   );
+  // What failed before is over; the page waits for what is new.
+  await keepProblem(deps, scope, { ...session, problem: null });
   return { authorizeUrl, browser };
 }
 

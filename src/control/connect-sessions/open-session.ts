@@ -100,7 +100,7 @@ export async function alone<Result>(
 export async function keepProblem(
   { db }: Pick<Deps, 'db'>,
   scope: OrgScope,
-  { id, attemptNo, problem }: Pick<ConnectSession, 'id' | 'attemptNo'> & { readonly problem: ConnectProblem },
+  { id, attemptNo, problem }: Pick<ConnectSession, 'id' | 'attemptNo'> & { readonly problem: ConnectProblem | null },
 ): Promise<void> {
   await noteProblem(db, scope, { id, attemptNo, problem });
 }

@@ -49,7 +49,7 @@ interface TestOptions {
   readonly candidate?: Candidate;
 }
 
-export interface Candidate {
+interface Candidate {
   readonly values?: CandidateValues | undefined;
   /** Tokens by slot, see {@link tokenSlot}. */
   readonly tokens: ReadonlyMap<string, TokenStore>;

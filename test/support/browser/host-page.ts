@@ -7,7 +7,7 @@ interface HostPage {
   readonly script: string;
   /** Origin of the service: the only other one that the page may load from and ask. */
   readonly serviceOrigin: string;
-  /** What the page's server responds to `/embed-token`. */
+  /** What the page's server responds to `/embed-token` and `/connect-token`. */
   readonly mintToken: () => Promise<string>;
 }
 
@@ -21,15 +21,15 @@ export interface PageServer extends AsyncDisposable {
 /** Serves the page under a Content-Security-Policy that allows neither inline scripts nor inline styles. */
 export async function servePage({ html, script, serviceOrigin, mintToken }: HostPage): Promise<PageServer> {
   let mints = 0;
-  const policy = `default-src 'none'; script-src 'self' ${serviceOrigin}; connect-src 'self' ${serviceOrigin}`;
+  const policy = `default-src 'none'; script-src 'self' ${serviceOrigin}; connect-src 'self' ${serviceOrigin}; frame-src ${serviceOrigin}`;
   const reply = async ({ url = '' }: IncomingMessage, response: ServerResponse) => {
     response.setHeader('content-security-policy', policy);
-    if (url === '/embed-token') {
+    if (url === '/embed-token' || url === '/connect-token') {
       mints += 1;
       return response.setHeader('content-type', 'text/plain').end(await mintToken());
     }
     if (url === '/page.js') return response.setHeader('content-type', 'text/javascript').end(script);
-    if (url !== '/') return response.writeHead(404).end();
+    if (!/^\/(?:\?|$)/.test(url)) return response.writeHead(404).end();
     return response.setHeader('content-type', 'text/html; charset=utf-8').end(html);
   };
   const server = createServer((request, response) => {

@@ -34,6 +34,7 @@ export async function openConnectPlace({ publicUrl }: { readonly publicUrl?: str
   const stack = new AsyncDisposableStack();
   const collections = { records: generateRecords(25) };
   const oauth = stack.use(await startOauthServer());
+  oauth.sentBack = { realmId: '1' };
   const upstream = stack.use(await startUpstream({ collections, reply: refuseStrangers(oauth) }));
   const destination = stack.use(await openAuditedDestination());
   const allow = [upstream.hostPort, oauth.hostPort, testDatabaseUrl().host].join(',');
