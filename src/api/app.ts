@@ -21,7 +21,7 @@ import { renderOpenApi } from './openapi/openapi.ts';
 import { createReads } from './reads.ts';
 import { hookPath, serveHooks } from './receive-hook.ts';
 import { serveReference } from './reference/reference.ts';
-import type { ApiDeps, AppDeps } from './route.ts';
+import type { ApiDeps, AppDeps, Route } from './route.ts';
 import { routes } from './routes/index.ts';
 import { type ApiEnv, serveRoute } from './serve-route.ts';
 import { serveWidget, widgetPath } from './widget.ts';
@@ -67,7 +67,9 @@ export function createApp(made: AppDeps, mount?: Mount): Hono<ApiEnv> {
   serveWithoutKey(app, deps, sendDocument);
   mount?.(app, { ...authDeps, limits });
   for (const route of routes.filter(({ auth }) => auth !== 'api_key')) {
-    if (route.auth === 'embed_token') app.on(['GET', 'OPTIONS'], `/api/v1${route.path}`, forOtherOrigins(deps));
+    if (route.auth === 'embed_token') {
+      app.on([route.method.toUpperCase(), 'OPTIONS'], `/api/v1${route.path}`, forOtherOrigins(deps, route));
+    }
     app.on(route.method, `/api/v1${route.path}`, serveRoute(route, deps));
   }
 
@@ -113,10 +115,10 @@ function sender(render: () => unknown, type: string): (c: Context) => Response {
 }
 
 /** Browser credentials are not allowed, since the token is in a header. */
-const forOtherOrigins = ({ embed: { allowedOrigins } }: Pick<ApiDeps, 'embed'>) =>
+const forOtherOrigins = ({ embed: { allowedOrigins } }: Pick<ApiDeps, 'embed'>, { method }: Pick<Route, 'method'>) =>
   cors({
     origin: allowedOrigins === '*' ? '*' : [...allowedOrigins],
-    allowMethods: ['GET'],
+    allowMethods: [method.toUpperCase()],
     allowHeaders: [embedTokenHeader],
     maxAge: 600,
   });

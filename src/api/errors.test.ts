@@ -9,6 +9,7 @@ describe('error responses', () => {
   it.each<[RequestErrorCode, number]>([
     ['validation', 400],
     ['unauthorized', 401],
+    ['forbidden', 403],
     ['plan_limit', 402],
     ['not_found', 404],
     ['conflict', 409],

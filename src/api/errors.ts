@@ -8,6 +8,7 @@ import type { ErrorBody } from '../core/resources/error.ts';
 export const statusOf = {
   validation: 400,
   unauthorized: 401,
+  forbidden: 403,
   plan_limit: 402,
   not_found: 404,
   conflict: 409,

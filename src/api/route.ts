@@ -2,6 +2,7 @@ import type * as v from 'valibot';
 import type { Listing } from '../../db/listing.ts';
 import type { OrgScope } from '../../db/scope.ts';
 import type { WriteDeps } from '../control/orgs/write.ts';
+import type { EmbedScope } from '../core/crypto/embed-token.ts';
 import type { Issue, RequestErrorCode } from '../core/errors.ts';
 import type { Deps } from '../deps.ts';
 import type { Caller } from './auth.ts';
@@ -57,6 +58,8 @@ export interface Route {
   readonly description?: string;
   readonly tag: string;
   readonly auth: Auth;
+  /** What an embed token needs; `read` by default. */
+  readonly embedScope?: EmbedScope;
   /** An invalid parameter is a 404: its schema's message is the noun of the missing thing. */
   readonly params?: Schema | undefined;
   readonly query?: Schema | undefined;

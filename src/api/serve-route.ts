@@ -126,7 +126,7 @@ async function readPlacedBody(route: Route, request: Request): Promise<ReadDocum
 
 /** `null` for endpoints without a credential. API keys are authenticated before the route is known. */
 async function callerOf(
-  { auth }: Route,
+  { auth, embedScope = 'read' }: Route,
   c: Context<ApiEnv>,
   deps: Pick<ApiDeps, 'db' | 'embed' | 'oauth'>,
 ): Promise<AnyCaller | null> {
@@ -137,7 +137,9 @@ async function callerOf(
     return null;
   }
   const { headers } = c.req.raw;
-  const caller = await (auth === 'embed_token' ? authenticateEmbed(deps, headers) : authenticateConnect(deps, headers));
+  const caller = await (auth === 'embed_token'
+    ? authenticateEmbed(deps, headers, embedScope)
+    : authenticateConnect(deps, headers));
   c.set('orgId', caller.scope.orgId);
   return caller;
 }

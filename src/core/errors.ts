@@ -32,6 +32,7 @@ export function firstIssues<Found>(all: readonly Found[], toIssue: (one: Found) 
 export const requestErrorCodes = [
   'validation',
   'unauthorized',
+  'forbidden',
   'plan_limit',
   'not_found',
   'conflict',

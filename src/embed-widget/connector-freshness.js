@@ -39,6 +39,8 @@ class ConnectorFreshness extends HTMLElement {
   #summary = element('summary');
   #runList = element('ul', { role: 'list' });
   #runs = element('details', { part: 'runs' }, this.#summary, this.#runList);
+  #buttons = element('div', { class: 'actions', part: 'actions' });
+  #outcome = element('p', { class: 'muted', part: 'outcome', role: 'status' });
 
   constructor() {
     super();
@@ -47,7 +49,9 @@ class ConnectorFreshness extends HTMLElement {
     const status = element('p', { role: 'status', 'aria-live': 'polite' }, this.#state, ' ', this.#note);
     const head = element('div', { class: 'head' }, this.#name, status);
     const attributes = { class: 'card', part: 'card', 'aria-labelledby': 'name' };
-    root.append(element('section', attributes, head, this.#last, this.#resources, this.#runs));
+    root.append(
+      element('section', attributes, head, this.#last, this.#resources, this.#buttons, this.#outcome, this.#runs),
+    );
   }
 
   /** Setting it refreshes. */
@@ -157,10 +161,11 @@ class ConnectorFreshness extends HTMLElement {
     return this.#minting;
   }
 
-  /** @param {AbortSignal} signal */
-  #ask(signal) {
+  /** @param {AbortSignal} signal @param {string} [act] what a POST does; absent: a read */
+  #ask(signal, act) {
     const base = (this.getAttribute('api-url') ?? new URL('..', ownUrl).href).replace(/(\/api(\/v1)?)?\/*$/, '');
-    return fetch(`${base}/api/v1/embed/connection`, {
+    return fetch(`${base}/api/v1/embed/connection${act ? `/${act}` : ''}`, {
+      method: act ? 'POST' : 'GET',
       headers: { 'x-service-embed-token': this.#token },
       cache: 'no-store',
       credentials: 'omit',
@@ -168,11 +173,59 @@ class ConnectorFreshness extends HTMLElement {
     });
   }
 
-  /** A problem makes the state `unknown`, even if a view is known. */
-  #show() {
+  /** A window opens in the click itself, which browsers allow. @param {Act} act */
+  async #act(act) {
+    const [, text] = this.#language();
+    const popup = act === 'reauthorize' ? window.open('', '_blank', 'popup,width=640,height=760') : null;
+    setText(this.#outcome, text.loading);
+    try {
+      const response = await this.#ask(new AbortController().signal, act);
+      if (!response.ok) throw new Error(String(response.status));
+      const { url } = await response.json();
+      setText(this.#outcome, '');
+      if (popup) {
+        popup.opener = null;
+        popup.location.replace(url);
+      } else if (url !== undefined) {
+        this.#outcome.replaceChildren(
+          element('a', { href: url, target: '_blank', rel: 'noopener' }, text.act.reauthorize),
+        );
+      }
+    } catch {
+      popup?.close();
+      setText(this.#outcome, text.failed);
+    }
+    this.#refreshSoon();
+  }
+
+  /** Stays as it is while the same acts are possible. @param {Words} text */
+  #showActs(text) {
+    const acts = this.#view && !this.#problem ? actsOf(this.#token, this.#view.connection.status) : [];
+    const key = `${text.loading} ${acts.join(' ')}`;
+    if (this.#buttons.dataset['key'] === key) return;
+    this.#buttons.dataset['key'] = key;
+    const hadFocus = this.#buttons.contains(this.shadowRoot?.activeElement ?? null);
+    this.#buttons.replaceChildren(
+      ...acts.map((act) => {
+        const button = element('button', { type: 'button', part: `button ${act}` }, text.act[act]);
+        button.addEventListener('click', () => void this.#act(act));
+        return button;
+      }),
+    );
+    this.#buttons.hidden = acts.length === 0;
+    if (hadFocus) this.#buttons.querySelector('button')?.focus();
+  }
+
+  /** @returns {[lang: string, text: Words]} */
+  #language() {
     const wanted = this.closest('[lang]')?.getAttribute('lang') || navigator.language;
     const [base, text] = /^de\b/i.test(wanted) ? ['de', words.de] : ['en', words.en];
-    const lang = wanted.toLowerCase().startsWith(base) && isLocale(wanted) ? wanted : base;
+    return [wanted.toLowerCase().startsWith(base) && isLocale(wanted) ? wanted : base, text];
+  }
+
+  /** A problem makes the state `unknown`, even if a view is known. */
+  #show() {
+    const [lang, text] = this.#language();
     const [view, problem] = [this.#view, this.#problem];
     if (view && !problem) this.#setState(view.freshness.health, text.state[stateOf(view.freshness)]);
     else this.#setState('unknown', problem ? text.state.unknown : text.loading);
@@ -181,6 +234,7 @@ class ConnectorFreshness extends HTMLElement {
     this.#runs.hidden = !view || view.recentRuns.length === 0;
     this.#last.replaceChildren(...(view ? lastSuccess(view.freshness.lastSuccessAt, text, lang) : []));
     this.#resources.replaceChildren(...(view?.freshness.resources ?? []).map((each) => resourceItem(each, text, lang)));
+    this.#showActs(text);
     setText(this.#summary, text.runs);
     this.#runList.replaceChildren(...(view?.recentRuns ?? []).map((run) => runItem(run, text, lang)));
   }
@@ -190,6 +244,32 @@ class ConnectorFreshness extends HTMLElement {
     if (this.#state.dataset['health'] === health && this.#state.textContent === words) return;
     this.#state.dataset['health'] = health;
     this.#state.replaceChildren(icon(health), words);
+  }
+}
+
+/**
+ * What the customer may do now: only what the token has a scope for.
+ * @typedef {keyof Words['act']} Act
+ * @param {string} token @param {FreshnessView['connection']['status']} status @returns {Act[]}
+ */
+function actsOf(token, status) {
+  const scopes = scopesOf(token);
+  /** @type {Act[]} */
+  const acts = [];
+  if (scopes.includes('sync') && status === 'active') acts.push('sync');
+  if (scopes.includes('pause') && status === 'active') acts.push('pause');
+  if (scopes.includes('pause') && status === 'paused') acts.push('resume');
+  if (scopes.includes('reauthorize')) acts.push('reauthorize');
+  return acts;
+}
+
+/** The service has the last word; this only shows no button in vain. @param {string} token @returns {string[]} */
+function scopesOf(token) {
+  try {
+    const [, claims = ''] = token.split('.');
+    return JSON.parse(atob(claims.replaceAll('-', '+').replaceAll('_', '/'))).scopes ?? [];
+  } catch {
+    return [];
   }
 }
 

@@ -39,5 +39,8 @@ styles.replaceSync(`
     .join('\n')}
   svg { width: 1em; height: 1em; margin-inline-end: .4em; vertical-align: -.125em; fill: none; stroke: currentcolor;
     stroke-width: 2; stroke-linecap: round; stroke-linejoin: round; }
+  .actions { display: flex; flex-wrap: wrap; gap: .5em; margin-top: .75em; }
+  button { padding: .35em .9em; color: inherit; background: none; border: 1px solid var(--muted);
+    border-radius: .4em; font: inherit; cursor: pointer; }
   summary { margin-top: .5em; cursor: pointer; }
   [hidden] { display: none; }`);

@@ -38,6 +38,8 @@ const words = {
     never: 'No success yet',
     runs: 'Recent runs',
     records: { one: 'record', other: 'records' },
+    act: { sync: 'Sync now', pause: 'Pause', resume: 'Resume', reauthorize: 'Connect again' },
+    failed: 'That did not succeed. Try again in a moment.',
   },
   de: {
     state: {
@@ -73,5 +75,12 @@ const words = {
     never: 'Noch kein Erfolg',
     runs: 'Letzte Läufe',
     records: { one: 'Datensatz', other: 'Datensätze' },
+    act: {
+      sync: 'Jetzt synchronisieren',
+      pause: 'Anhalten',
+      resume: 'Fortsetzen',
+      reauthorize: 'Erneut verbinden',
+    },
+    failed: 'Das ist nicht gelungen. Bitte gleich noch einmal versuchen.',
   },
 };

@@ -417,6 +417,28 @@ describe('the widget', () => {
     await expectConnected(made.id);
   });
 
+  it('of the freshness lets its customer authorize again, in a window of the service', async () => {
+    const first = await place.begin(place.withConsent);
+    await using window = await openWindow();
+    await window.page.goto(first.url);
+    await press(window.page, 'Continue to Acme Books');
+    await expectConnected(first.id);
+    const { connectionId } = await sessionOf(first.id);
+    const { body } = await place.org.call('POST', '/tokens/embed', { body: { connectionId, scopes: ['reauthorize'] } });
+    const script = `document.querySelector('connector-freshness').token = ${JSON.stringify(body.token)};`;
+    const markup = `<script src="${origin}/embed/freshness.js"></script><connector-freshness api-url="${origin}"></connector-freshness>`;
+    const html = `<!doctype html><html lang="en"><head><title>Settings</title><script src="/page.js" defer></script></head><body>${markup}</body></html>`;
+    await using server = await servePage({ html, script, serviceOrigin: origin, mintToken: async () => '' });
+    await window.page.goto(server.url);
+    const popup = window.page.waitForEvent('popup');
+    await press(window.page, 'Connect again');
+    const opened = await popup;
+    const before = place.oauth.requests.length;
+    await press(opened, 'Continue to Acme Books');
+    await expectToSee(opened, 'Acme Books is connected.');
+    expect(place.oauth.requests.length).toBe(before + 1);
+  });
+
   it('is framed by no other page', async () => {
     let token = '';
     await using server = await host(() => token);

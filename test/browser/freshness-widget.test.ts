@@ -50,7 +50,7 @@ const mintToken = async (): Promise<string> =>
   (await org.call('POST', '/tokens/embed', { body: { connectionId } })).body.token;
 const expiredToken = async (): Promise<string> => {
   const { keys, issuer } = api.deps.embed;
-  const subject = { orgId: org.orgId, connectionId, ttlSeconds: -60 };
+  const subject = { orgId: org.orgId, connectionId, scopes: [], ttlSeconds: -60 };
   return (await signEmbedToken({ keys: keys ?? [], issuer }, subject)).token;
 };
 
@@ -116,6 +116,33 @@ describe('the widget', () => {
     await expectState(opened, 'Not synced yet');
     expect(await opened.text('name')).toBe(displayName);
     expect(await opened.page.locator('connector-freshness img').count()).toBe(0);
+  });
+
+  it('has buttons by the scopes of its token, and none without', async () => {
+    await using without = await openPage();
+    await expectState(without, 'Not synced yet');
+    expect(await without.page.locator('connector-freshness button').count()).toBe(0);
+
+    const mint = async (): Promise<string> =>
+      (await org.call('POST', '/tokens/embed', { body: { connectionId, scopes: ['sync', 'pause'] } })).body.token;
+    await using opened = await openPage({ mint });
+    await expectState(opened, 'Not synced yet');
+    const names = () => opened.page.locator('connector-freshness button').allInnerTexts();
+    expect(await names()).toEqual(['Sync now', 'Pause']);
+    await opened.page.evaluate(axeSource);
+    expect(await opened.page.evaluate('axe.run().then(({ violations }) => violations.map(({ id }) => id))')).toEqual(
+      [],
+    );
+    await opened.page.getByRole('button', { name: 'Sync now' }).click();
+    await expectState(opened, 'Syncing');
+    await opened.page.getByRole('button', { name: 'Pause' }).focus();
+    await opened.page.keyboard.press('Enter');
+    await expectNote(opened, 'Syncing is paused.');
+    await eventually('it can go on', async () => (await names()).join() === 'Resume');
+    expect((await org.call('GET', `/connections/${connectionId}`)).body.status).toBe('paused');
+    await opened.page.getByRole('button', { name: 'Resume' }).click();
+    await eventually('it goes on', async () => (await names()).join() === 'Sync now,Pause');
+    expect(opened.complaints).toEqual([]);
   });
 
   it('says what a paused connection waits for', async () => {

@@ -102,7 +102,7 @@ async function placeholders(own: TestApi, org: TestOrg): Promise<Placeholders> {
     longId: 'con_'.padEnd(3000, 'x'),
     n: '1',
     ...(await oauthStates(own)),
-    ...(await embedTokens(own, { orgId: org.orgId, connectionId: mine.connectionId })),
+    ...(await embedTokens(own, { orgId: org.orgId, connectionId: mine.connectionId, scopes: [] })),
   };
 }
 

@@ -47,6 +47,10 @@ const byOauthApp = (body?: unknown): Addresses => ({
   unknown: `/oauth-apps/${newId('oap')}`,
   body,
 });
+const bySession = (): Addresses => ({
+  real: ({ sessionId }) => `/connect-sessions/${sessionId}`,
+  unknown: `/connect-sessions/${newId('cse')}`,
+});
 const byDelivery = (rest: string): Addresses => ({
   real: ({ deliveryId }) => `/webhook-deliveries/${deliveryId}${rest}`,
   unknown: `/webhook-deliveries/${newId('whd')}${rest}`,
@@ -127,6 +131,8 @@ const cases: Readonly<Record<string, Addresses>> = {
     include: ['failed'],
   }),
   'get /webhook-endpoints/:id/stats': byEndpoint('/stats'),
+  'get /connect-sessions/:id': bySession(),
+  'delete /connect-sessions/:id': bySession(),
   'get /webhook-recoveries/:id': {
     real: ({ recoveryId }) => `/webhook-recoveries/${recoveryId}`,
     unknown: `/webhook-recoveries/${newId('whr')}`,
@@ -144,6 +150,7 @@ const lists: Readonly<Record<string, ((things: Inventory) => string) | null>> = 
   '/workspaces': () => '',
   '/webhook-endpoints': () => '',
   '/oauth-apps': () => '',
+  '/connect-sessions': () => '',
   '/webhook-event-types': null,
   '/catalogue': null,
 };
@@ -172,6 +179,7 @@ async function theirState(): Promise<unknown> {
     '/connections',
     '/runs',
     '/workspaces',
+    '/connect-sessions',
     kept,
     schedules,
     hooks,
@@ -255,6 +263,19 @@ describe('an id of another org outside the path', () => {
     expect(foreign.status).toBe(404);
     expect(foreign.body).toEqual((await requeue(newId('con'))).body);
     expect(await theirState()).toEqual(before);
+  });
+
+  it('is a 404 as the connection, the workspace or the spec of a connect session, and as the session of a code', async () => {
+    const { activeConnectionId: connectionId, sessionId } = theirThings;
+    const begin = async (body: object) => (await ours.call('POST', '/connect-sessions', { body })).status;
+    expect(await begin({ connectionId })).toBe(404);
+    for (const workspaceId of [theirs.workspaceId, ours.workspaceId]) {
+      expect(await begin({ workspaceId, specKey: 'theirs' })).toBe(404);
+    }
+    const body = { sessionId, code: 'x'.repeat(43) };
+    const foreign = await ours.call('POST', '/connect-sessions/confirm', { body });
+    const absent = await ours.call('POST', '/connect-sessions/confirm', { body: { ...body, sessionId: newId('cse') } });
+    expect(foreign).toMatchObject({ status: 404, body: absent.body });
   });
 
   it('is ignored as orgId of a body and in headers', async () => {

@@ -7,7 +7,7 @@ import { routes } from '../../src/api/routes/index.ts';
 import { newId } from '../../src/core/ids.ts';
 import { caseFigure } from '../support/security/figure.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
-import { createConnection, publishSpec } from '../support/upstream/api-fixtures.ts';
+import { createActiveConnection, createConnection, publishSpec } from '../support/upstream/api-fixtures.ts';
 
 const path = '/embed/connection';
 const issuer = 'http://localhost:3100';
@@ -64,6 +64,7 @@ describe('POST /tokens/embed', () => {
       sub: connectionId,
       org: org.orgId,
       jti: expect.stringMatching(/.{16}/),
+      scopes: ['read'],
     });
     expect([body.expiresAt, Number(exp) - Number(iat)]).toEqual([exp, 900]);
     expect(headers.get('cache-control')).toBe('no-store');
@@ -230,7 +231,7 @@ describe('pages of other origins', () => {
   });
 
   it('may read nothing else', async () => {
-    const others = [...routes.filter((route) => route.path !== path).map((route) => `/api/v1${route.path}`), '/'];
+    const others = [...routes.filter(({ auth }) => auth !== 'embed_token').map((route) => `/api/v1${route.path}`), '/'];
     for (const address of [...others, '/api/health', '/api/openapi.json', '/embed/freshness.js']) {
       const replies = [await preflight(address), await api.app.request(address, { headers: { origin } })];
       for (const { headers } of replies) expect([address, corsOf(headers)]).toEqual([address, []]);
@@ -287,5 +288,58 @@ describe('GET /embed/freshness.js', () => {
       expect([reply.status, await reply.text(), reply.headers.get('etag')]).toEqual([304, '', etag]);
     }
     expect((await get({ 'if-none-match': '"other"' })).status).toBe(200);
+  });
+});
+
+describe('the scopes of an embed token', () => {
+  const act = async (token: string, what: string) =>
+    await org.call('POST', `${path}/${what}`, { apiKey: null, headers: { 'x-service-embed-token': token } });
+  const tokenWith = async (id: string, ...scopes: readonly string[]): Promise<string> =>
+    (await mint({ connectionId: id, scopes })).body.token;
+
+  it('decide what it does, and the refusal names the one that is missing', async () => {
+    const id = await createActiveConnection(org);
+    const needed = { sync: 'sync', pause: 'pause', resume: 'pause', reauthorize: 'reauthorize' };
+    for (const [what, scope] of Object.entries(needed)) {
+      const others = ['sync', 'pause', 'reauthorize'].filter((one) => one !== scope);
+      for (const token of [await tokenFor(id), await tokenWith(id, ...others), await tokenWith(id, 'read')]) {
+        const reply = await act(token, what);
+        expect(reply).toMatchObject({ status: 403, body: { error: { code: 'forbidden' } } });
+        expect(reply.body.error.message).toContain(`"${scope}"`);
+        expect((await read(token)).status).toBe(200);
+      }
+    }
+    const before = { iss: issuer, scopes: undefined };
+    expect((await act(await forge({ claims: { ...before, sub: id } }), 'sync')).status).toBe(403);
+    expect(await mint({ connectionId: id, scopes: ['delete'] })).toMatchObject({ status: 400 });
+  });
+
+  it('let a customer sync what is not syncing, pause, and go on', async () => {
+    const id = await createActiveConnection(org);
+    const token = await tokenWith(id, 'sync', 'pause');
+    expect(await act(token, 'sync')).toMatchObject({ status: 202, body: { runs: [{ resourceKey: 'items' }] } });
+    expect(await act(token, 'sync')).toMatchObject({ status: 202, body: { runs: [] } });
+    expect(await act(token, 'pause')).toMatchObject({ status: 200, body: { connection: { status: 'paused' } } });
+    expect(await act(token, 'sync')).toMatchObject({ status: 409 });
+    expect(await act(token, 'resume')).toMatchObject({ status: 200, body: { connection: { status: 'active' } } });
+    const pending = await createConnection(org);
+    const other = await tokenWith(pending, 'sync', 'pause');
+    for (const what of ['sync', 'pause', 'resume']) expect((await act(other, what)).status).toBe(409);
+  });
+
+  it('open a connect session for its connection alone', async () => {
+    const id = await createActiveConnection(org);
+    const nothing = await act(await tokenWith(id, 'reauthorize'), 'reauthorize');
+    expect(nothing).toMatchObject({ status: 409 });
+    await api.deps.db
+      .updateTable('connections')
+      .set({ customerParams: ['apiKey'] })
+      .where('id', '=', id)
+      .execute();
+    const { status, body } = await act(await tokenWith(id, 'reauthorize'), 'reauthorize');
+    expect(status).toBe(201);
+    const { body: sessions } = await org.call('GET', '/connect-sessions');
+    expect(sessions[0]).toMatchObject({ connectionId: id, state: 'open' });
+    expect(body.url).toContain(`/connect/${sessions[0].id}#cst_`);
   });
 });

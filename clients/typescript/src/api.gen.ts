@@ -509,7 +509,7 @@ export interface EventConnection {
 
 export interface ErrorBody {
   error: {
-    code?: 'validation' | 'unauthorized' | 'plan_limit' | 'not_found' | 'conflict' | 'immutable' | 'rate_limited' | 'internal' | 'unavailable';
+    code?: 'validation' | 'unauthorized' | 'forbidden' | 'plan_limit' | 'not_found' | 'conflict' | 'immutable' | 'rate_limited' | 'internal' | 'unavailable';
     message: string;
     issues?: Issue[];
   };
@@ -2030,11 +2030,13 @@ export interface Operations {
   /**
    * Create a token for a browser.
    *
-   * It reads one connection through `GET /embed/connection` and nothing else, until it expires. Your server requests it for the widget at `/embed/freshness.js`; the API key never leaves your server.
+   * It reads one connection through `GET /embed/connection`, and does what its scopes allow, until it expires. Your server requests it for the widget at `/embed/freshness.js`; the API key never leaves your server.
    */
   'POST /tokens/embed': {
     body: {
       connectionId: string;
+      /** What the customer may do in your page: `sync` begins runs, `pause` pauses and resumes, `reauthorize` opens a connect session. `read` is always part of it. */
+      scopes?: ('read' | 'sync' | 'pause' | 'reauthorize')[];
       ttlSeconds?: number;
     };
     response: {
@@ -2050,6 +2052,47 @@ export interface Operations {
    */
   'GET /embed/connection': {
     response: FreshnessView;
+  };
+  /**
+   * Sync the connection of an embed token.
+   *
+   * Every resource that no run of is queued or running. Needs the scope `sync`.
+   */
+  'POST /embed/connection/sync': {
+    response: {
+      runs: {
+        id: string;
+        resourceKey: string;
+        status: RunStatus;
+      }[];
+    };
+  };
+  /**
+   * Pause the connection of an embed token.
+   *
+   * As `POST /connections/:id/pause`. Needs the scope `pause`.
+   */
+  'POST /embed/connection/pause': {
+    response: FreshnessView;
+  };
+  /**
+   * End the pause of the connection of an embed token.
+   *
+   * Only of a paused one. Needs the scope `pause`.
+   */
+  'POST /embed/connection/resume': {
+    response: FreshnessView;
+  };
+  /**
+   * Let the customer of an embed token connect again.
+   *
+   * Makes a connect session for its connection, as `POST /connect-sessions` does with its id alone. Open `url` in a window. Needs the scope `reauthorize`.
+   */
+  'POST /embed/connection/reauthorize': {
+    response: {
+      url: string;
+      expiresAt: Timestamp;
+    };
   };
   /**
    * List the latest attempts to deliver events.
@@ -2818,7 +2861,7 @@ export interface Operations {
       problem: string | null;
       /** Null until the customer is connected. */
       connectionId: string | null;
-      /** The pages that may frame it and are told of its end. */
+      /** The pages that may frame it, and get its events. */
       allowedOrigins: string[];
       /** Whether the customer is sent back at the end, and the org confirms. */
       returns: boolean;
@@ -2881,7 +2924,7 @@ export interface Operations {
       problem: string | null;
       /** Null until the customer is connected. */
       connectionId: string | null;
-      /** The pages that may frame it and are told of its end. */
+      /** The pages that may frame it, and get its events. */
       allowedOrigins: string[];
       /** Whether the customer is sent back at the end, and the org confirms. */
       returns: boolean;
@@ -2972,7 +3015,7 @@ export interface Operations {
         problem: string | null;
         /** Null until the customer is connected. */
         connectionId: string | null;
-        /** The pages that may frame it and are told of its end. */
+        /** The pages that may frame it, and get its events. */
         allowedOrigins: string[];
         /** Whether the customer is sent back at the end, and the org confirms. */
         returns: boolean;

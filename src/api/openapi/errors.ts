@@ -25,6 +25,7 @@ function responsesOf(route: Route): readonly (readonly [status: string, NamedRes
     ...(['api_key', 'embed_token', 'connect_token'].includes(route.auth)
       ? (['unauthorized', 'rate_limited'] as const)
       : []),
+    ...(route.auth === 'embed_token' ? (['forbidden'] as const) : []),
     ...route.errors,
     ...(route.repeated ? (['conflict'] as const) : []),
     ...(route.costly ? (['rate_limited'] as const) : []),
@@ -43,6 +44,7 @@ function responsesOf(route: Route): readonly (readonly [status: string, NamedRes
 const meanings = {
   validation: 'The input is not valid; `issues` lists each place.',
   unauthorized: 'The credential is missing, malformed, revoked or expired.',
+  forbidden: 'The embed token lacks the scope that the message names.',
   plan_limit: "The org's plan does not allow more.",
   not_found: 'The resource is absent or belongs to another org.',
   conflict: 'The state of the resource forbids the action.',
@@ -60,6 +62,10 @@ const examples = {
   },
   unauthorized: {
     message: 'A valid API key is required: send it as "Authorization: Bearer ck_…" or in the header x-api-key.',
+  },
+  forbidden: {
+    message:
+      'This embed token lacks the scope "sync": let your server name it in `scopes` of POST /api/v1/tokens/embed.',
   },
   plan_limit: { message: 'The plan allows 3 active connections. Pause one, or raise the plan.' },
   not_found: { message: 'Connection not found.' },

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { findConnectSessionRow, listConnectSessions } from '../../../db/queries/connect-sessions/sessions.ts';
 import { changeConnectSettings, readConnectSettings } from '../../../db/queries/connect-sessions/settings.ts';
-import { cancelSession, createSession } from '../../control/connect-sessions/create-session.ts';
+import { cancelSession, createSession, usualSessionSeconds } from '../../control/connect-sessions/create-session.ts';
 import { confirmSession } from '../../control/connect-sessions/finish.ts';
 import { isReturnOrigin } from '../../control/oauth/return-url.ts';
 import { found } from '../../core/errors.ts';
@@ -15,7 +15,6 @@ import { route } from '../route.ts';
 const noun = 'Session';
 const Params = idParams('cse', noun);
 const tag = 'connect sessions';
-const usualSeconds = 1800;
 const secondsMax = 86_400;
 
 const Key = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
@@ -84,7 +83,7 @@ const NewSession = v.object({
     v.description('The origins of your pages that show the widget. Empty: nobody frames the page.'),
   ),
   ttlSeconds: v.pipe(
-    v.optional(v.pipe(v.number(), v.integer(), v.minValue(60), v.maxValue(secondsMax)), usualSeconds),
+    v.optional(v.pipe(v.number(), v.integer(), v.minValue(60), v.maxValue(secondsMax)), usualSessionSeconds),
     v.description('How long the customer has.'),
   ),
 });

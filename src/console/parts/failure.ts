@@ -7,6 +7,7 @@ import { table } from './table.ts';
 const titles: Readonly<Record<number, string>> = {
   [statusOf.validation]: 'This cannot be done as it is',
   [statusOf.unauthorized]: 'Your session does not allow this',
+  [statusOf.forbidden]: 'Your key does not allow this',
   [statusOf.plan_limit]: 'Your plan does not allow this',
   [statusOf.not_found]: 'Not found',
   [rejections.other_method.status]: 'This address does something else',

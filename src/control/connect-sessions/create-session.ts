@@ -53,6 +53,17 @@ export interface SessionRequest {
   readonly ttlSeconds: number;
 }
 
+/** A session in which its customer connects a connection again. */
+export const sessionOf = (connectionId: string): SessionRequest => ({
+  connectionId,
+  ...{ workspaceId: null, specKey: null, specVersion: null, displayName: null, externalCustomerId: null },
+  ...{ params: {}, secrets: {}, overrides: null, ask: null, newAccount: false, resources: [], schedules: [] },
+  ...{ returnUrl: null, allowedOrigins: [], ttlSeconds: usualSessionSeconds },
+});
+
+/** How long a customer has unless the org says otherwise. */
+export const usualSessionSeconds = 1800;
+
 export interface MadeSession {
   readonly id: string;
   readonly token: string;

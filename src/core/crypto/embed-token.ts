@@ -8,9 +8,14 @@ export interface EmbedSigner {
   readonly issuer: string;
 }
 
+/** What a token may do with its connection; every one may read. */
+export const embedScopes = ['read', 'sync', 'pause', 'reauthorize'] as const;
+export type EmbedScope = (typeof embedScopes)[number];
+
 export interface EmbedSubject {
   readonly orgId: string;
   readonly connectionId: string;
+  readonly scopes: readonly EmbedScope[];
 }
 
 /** The longest life of a token in seconds. */
@@ -26,9 +31,9 @@ const kindOf = ({ issuer }: EmbedSigner): TokenKind => ({
 /** A token for a browser, valid for one connection; `expiresAt` in epoch seconds. */
 export async function signEmbedToken(
   signer: EmbedSigner,
-  { orgId, connectionId, ttlSeconds }: EmbedSubject & { readonly ttlSeconds: number },
+  { orgId, connectionId, scopes, ttlSeconds }: EmbedSubject & { readonly ttlSeconds: number },
 ): Promise<{ readonly token: string; readonly expiresAt: number }> {
-  const claims = { sub: connectionId, org: orgId, jti: randomUUID() };
+  const claims = { sub: connectionId, org: orgId, jti: randomUUID(), scopes: [...new Set(['read', ...scopes])] };
   const token = await signToken(signer.keys, kindOf(signer), { claims, ttlSeconds });
   const { exp } = decodeJwt(token);
   if (exp === undefined) throw new Error('A signed token says when it expires.');
@@ -38,7 +43,10 @@ export async function signEmbedToken(
 /** The subject of a token; `null` if it is not ours, was altered, has expired, or was issued for too long. */
 export async function verifyEmbedToken(signer: EmbedSigner, token: string): Promise<EmbedSubject | null> {
   const claims = await verifyToken(signer.keys, kindOf(signer), { token, requiredClaims: ['sub', 'org'] });
-  const { sub, org, iat, exp } = claims ?? {};
+  const { sub, org, iat, exp, scopes } = claims ?? {};
   if (sub === undefined || typeof org !== 'string' || iat === undefined || exp === undefined) return null;
-  return exp - iat <= embedSecondsMax ? { orgId: org, connectionId: sub } : null;
+  // One of a version before has no scopes.
+  const named = Array.isArray(scopes) ? scopes : [];
+  const known = embedScopes.filter((scope) => scope === 'read' || named.includes(scope));
+  return exp - iat <= embedSecondsMax ? { orgId: org, connectionId: sub, scopes: known } : null;
 }

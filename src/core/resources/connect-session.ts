@@ -115,7 +115,7 @@ export const ConnectView = v.object({
   tested: v.pipe(v.array(ConnectTest.entries.step), v.description('Parts whose test has succeeded.')),
   problem: v.pipe(v.nullable(v.string()), v.description('The code of why the last act failed.')),
   connectionId: v.pipe(v.nullable(v.string()), v.description('Null until the customer is connected.')),
-  allowedOrigins: v.pipe(v.array(v.string()), v.description('The pages that may frame it and are told of its end.')),
+  allowedOrigins: v.pipe(v.array(v.string()), v.description('The pages that may frame it, and get its events.')),
   returns: v.pipe(v.boolean(), v.description('Whether the customer is sent back at the end, and the org confirms.')),
   expiresAt: Timestamp,
 });

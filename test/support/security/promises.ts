@@ -74,6 +74,7 @@ export const promises = {
   plantedSecrets: { says: 'planted secrets found, in 9 spellings and every place', of: 'searches' },
   keyRotation: { says: 'runs that fail while keys are rotated', of: 'runs' },
   forgedEmbedTokens: { says: 'forged embed tokens taken', of: 'tokens' },
+  confusedCredentials: { says: 'credentials of one kind that open an endpoint of another', of: 'requests' },
   forgedOauthStates: { says: 'forged, expired or replayed OAuth states and codes taken', of: 'states and codes' },
   livingKeys: { says: 'API keys that work after they were revoked with the one that made them', of: 'keys' },
   capturedRequests: {

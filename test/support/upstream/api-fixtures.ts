@@ -41,6 +41,7 @@ export interface Inventory {
   readonly deliveryId: string;
   readonly recoveryId: string;
   readonly oauthAppId: string;
+  readonly sessionId: string;
 }
 
 /** Fills an org. */
@@ -67,6 +68,9 @@ export async function fillOrg(
   const { body: hook } = await org.call('POST', `/connections/${activeConnectionId}/hooks`, {
     body: { resourceKeys: ['items'], verification: { kind: 'github' } },
   });
+  const { body: session } = await org.call('POST', '/connect-sessions', {
+    body: { workspaceId: org.workspaceId, specKey },
+  });
   const quarantineId = newId('quar');
   const record = {
     externalId: '7',
@@ -92,6 +96,7 @@ export async function fillOrg(
     hookId: hook.id,
     keyId: key.id,
     oauthAppId: app.id,
+    sessionId: session.id,
     ...(await fillWebhooks(org)),
   };
 }
