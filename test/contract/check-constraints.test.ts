@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Database } from '../../db/schema.ts';
 import type { Proof } from '../../src/core/model/coverage.ts';
 import type { DeletionState } from '../../src/core/model/receipt.ts';
+import { ConnectSessionState, ConnectStep } from '../../src/core/resources/connect-session.ts';
 import { ConnectionStatus } from '../../src/core/resources/connection.ts';
 import { HookRequestStatus } from '../../src/core/resources/hook.ts';
 import { RunStatus, RunTrigger } from '../../src/core/resources/run.ts';
@@ -26,6 +27,8 @@ const proofs: Readonly<Record<Proof, true>> = { whole: true, unchanged: true, ga
 
 /** The words of each column with a check `column in (…)`, as the code knows them. */
 const known: Readonly<Record<string, readonly string[]>> = {
+  'connect_sessions.state': ConnectSessionState.options,
+  'connect_sessions.step': ConnectStep.options,
   'connections.status': ConnectionStatus.options,
   'hook_requests.status': HookRequestStatus.options,
   'listed_deletions.state': Object.keys(deletionStates),

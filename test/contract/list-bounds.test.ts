@@ -99,6 +99,7 @@ const idOf: Readonly<Record<string, (of: Inventory) => string>> = {
   deliveries: ({ deliveryId }) => deliveryId,
   'webhook-deliveries': ({ deliveryId }) => deliveryId,
   recoveries: ({ recoveryId }) => recoveryId,
+  'connect-sessions': ({ sessionId }) => sessionId,
   'webhook-recoveries': ({ recoveryId }) => recoveryId,
 };
 /** Queries that addresses need. */

@@ -80,7 +80,9 @@ describe('the examples of the client', () => {
   it('are each run by this test', async () => {
     const names = (await readdir(examples)).filter((name) => name.endsWith('.ts'));
     const known = ['specs', 'connections', 'sync', 'quarantine', 'schedules', 'hooks', 'webhooks', 'embed-token'];
-    expect(names.toSorted()).toEqual([...known, 'api-keys', 'freshness'].map((name) => `${name}.ts`).toSorted());
+    expect(names.toSorted()).toEqual(
+      [...known, 'api-keys', 'freshness', 'connect-session'].map((name) => `${name}.ts`).toSorted(),
+    );
   });
 
   it('publish a spec, and show the issues of one with a mistake', async () => {
@@ -133,6 +135,11 @@ describe('the examples of the client', () => {
 
   it('give a browser a token', async () => {
     expect(await example('embed-token', connectionId)).toMatch(/^a token of \d+ characters, valid until 2\d{3}-/);
+  });
+
+  it('let a customer connect', async () => {
+    const printed = await example('connect-session', shared().stack.org.workspaceId, destination.url);
+    expect(printed).toMatch(/^send the customer to \/connect\/cse_\w+\nopen values$/);
   });
 
   it('make an API key and revoke it', async () => {

@@ -37,7 +37,7 @@ async function everything(): Promise<unknown> {
   const { rows } = await sql`
     select
       (select count(*) from api_keys) as keys, (select count(*) from connections) as connections,
-      (select count(*) from runs) as runs, (select count(*) from schedules) as schedules,
+      (select count(*) from connect_sessions) as sessions, (select count(*) from runs) as runs, (select count(*) from schedules) as schedules,
       (select count(*) from spec_versions) as versions, (select count(*) from workspaces) as workspaces,
       (select count(*) from webhook_endpoints) as endpoints, (select count(*) from oauth_apps) as apps, (select count(*) from webhook_deliveries) as deliveries,
       (select count(*) from webhook_recoveries) as recoveries, (select count(*) from webhook_endpoint_secrets) as secrets,
@@ -71,6 +71,7 @@ const requests: Readonly<Record<string, (of: Inventory) => { readonly id?: strin
     id: of.endpointId,
     body: { since: new Date(Date.now() - 1000).toISOString(), include: ['failed'] },
   }),
+  '/connect-sessions': () => ({ body: { workspaceId: org.workspaceId, specKey: 'acme' } }),
   '/webhook-deliveries/:id/redeliver': (of) => ({ id: of.deliveryId, body: {} }),
 };
 

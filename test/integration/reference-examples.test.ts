@@ -16,6 +16,13 @@ const exempt: Readonly<Record<string, string>> = {
   'GET /oauth/callback': 'the provider sends the browser of a customer there',
   'POST /oauth/confirm': 'the code comes with the browser of a customer',
   'POST /connections/{id}/tokens': 'a provider has to accept the tokens',
+  'POST /connect-sessions/confirm': 'the code comes with the browser of a customer',
+  'GET /connect': 'the page of a customer sends it',
+  'PUT /connect/values': 'the page of a customer sends it',
+  'POST /connect/authorize': 'the page of a customer sends it',
+  'POST /connect/test': 'the page of a customer sends it',
+  'POST /connect/finish': 'the page of a customer sends it',
+  'POST /embed/connection/reauthorize': 'of a connection whose customer entered something before',
 };
 
 const json = 'application/json';
@@ -44,7 +51,10 @@ const steps: readonly string[] = [
   ...['POST /connections/{id}/schedules', 'GET /connections/{id}/schedules', 'PATCH /schedules/{id}'],
   ...['DELETE /schedules/{id}', 'POST /connections/{id}/hooks', 'GET /connections/{id}/hooks', 'GET /hooks/{id}'],
   ...['PATCH /hooks/{id}', 'POST /hooks/{id}/rotate', 'GET /hooks/{id}/requests', 'DELETE /hooks/{id}'],
-  ...['POST /tokens/embed', 'GET /embed/connection', 'GET /oauth/{connectionId}/authorize'],
+  ...['POST /tokens/embed', 'GET /embed/connection'],
+  ...['POST /embed/connection/sync', 'POST /embed/connection/pause', 'POST /embed/connection/resume'],
+  ...['GET /connect-settings', 'PATCH /connect-settings', 'POST /connect-sessions', 'GET /connect-sessions'],
+  ...['GET /connect-sessions/{id}', 'DELETE /connect-sessions/{id}', 'GET /oauth/{connectionId}/authorize'],
   ...['GET /oauth/settings', 'PATCH /oauth/settings', 'POST /oauth-apps', 'GET /oauth-apps', 'GET /oauth-apps/{id}'],
   ...['PATCH /oauth-apps/{id}', 'DELETE /oauth-apps/{id}'],
   ...[`PATCH /connections/{id} ${json}`, `PATCH /connections/{id} ${yaml}`],
@@ -79,7 +89,7 @@ async function send({ method, path, body }: Pick<ShownRequest, 'method' | 'path'
   const response = await fetch(`${apiUrl}${path.startsWith('/health') ? '/api' : '/api/v1'}${withOwn(path)}`, {
     method,
     headers: {
-      ...(path === '/embed/connection'
+      ...(path.startsWith('/embed/connection')
         ? { 'x-service-embed-token': embedToken }
         : { authorization: `Bearer ${org.apiKey}` }),
       ...(body === null ? {} : { 'content-type': body.type }),

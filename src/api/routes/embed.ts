@@ -33,7 +33,7 @@ export const embedRoutes = [
       ),
       ttlSeconds: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(embedSecondsMax)), usualSeconds),
     }),
-    bodyExample: { connectionId: exampleId('con'), scopes: ['read', 'sync'], ttlSeconds: usualSeconds },
+    bodyExample: { connectionId: exampleId('con'), scopes: ['sync', 'pause'], ttlSeconds: usualSeconds },
     status: 200,
     response: v.object({
       token: v.string(),

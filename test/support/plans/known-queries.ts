@@ -13,6 +13,7 @@ export const unbounded: ReadonlyMap<string, string> = new Map(
 /** Files whose tables do not grow with time, or whose rows are few for each run and go with it. */
 export const small: ReadonlyMap<string, string> = new Map(
   Object.entries({
+    'connect-sessions/settings': 'a row for each org',
     'connections/buckets': 'a bucket for each connection',
     'connections/found-connections': 'operator: goes through all connections',
     'connections/oauth-states': 'authorizations under way',

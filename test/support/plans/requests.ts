@@ -18,6 +18,7 @@ export const requests: readonly (readonly [method: string, path: string, body: o
   ['GET', '/webhook-endpoints', null],
   ['GET', '/webhook-endpoints/{endpoint}', null],
   ['GET', '/webhook-endpoints/{endpoint}/stats', null],
+  ['GET', '/connect-sessions', null],
   ['GET', '/connections', null],
   ['GET', '/connections/{connection}', null],
   ['GET', '/connections/{connection}/freshness', null],

@@ -100,7 +100,7 @@ export async function plantSealedValues(
   return { orgId, connectionId, endpointId, appId, hookToken, stateHash, sessionId };
 }
 
-/** The seven values, opened as the service opens them; a value that does not open is its error. */
+/** The eight values, opened as the service opens them; a value that does not open is its error. */
 export async function openPlanted(db: Db, secretBox: SecretBox, planted: Planted): Promise<readonly string[]> {
   const { orgId, connectionId, endpointId, appId, hookToken, stateHash, sessionId } = planted;
   const scope = orgScope(orgId);
