@@ -39,7 +39,7 @@ export function browserOf(headers: Headers): string | null {
 export const cookieOf = (browser: string, { publicUrl }: Pick<Deps, 'publicUrl'>): string =>
   [
     `${browserCookie}=${browser}`,
-    'Path=/api/v1',
+    `Path=${new URL(publicUrl).pathname.replace(/\/$/, '')}/api/v1`,
     'Max-Age=600',
     'HttpOnly',
     'SameSite=Lax',

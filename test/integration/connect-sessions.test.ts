@@ -285,6 +285,54 @@ describe('a session with consent', () => {
     const reply = await place.org.call('POST', '/connect-sessions', { body: place.withConsent });
     expect(reply).toMatchObject({ status: 409, body: { error: { message: expect.stringContaining('returnUrl') } } });
   });
+
+  it('is held to what its org has set when it ends', async () => {
+    const { id, token } = await place.begin(place.withConsent);
+    await enter(token, {});
+    await consent(token);
+    await testBoth(token);
+    await place.org.call('PATCH', '/oauth/settings', { body: { confirmationRequired: true } });
+    expect((await finish(token)).status).toBe(409);
+    const { connectionId, problem } = await sessionOf(id);
+    expect(problem.message).toContain('returnUrl');
+    expect((await connectionOf(connectionId)).body.status).toBe('pending');
+  });
+
+  it('that the provider refuses, or that comes without what the spec needs, can be tried again', async () => {
+    const { id, token } = await place.begin(place.withConsent);
+    await enter(token, {});
+    place.oauth.reply = () => ({ status: 400, body: { error: 'invalid_grant' } });
+    await consent(token);
+    expect(await view(token)).toMatchObject({ step: 'authorize', problem: 'conflict' });
+    place.oauth.reply = () => undefined;
+    place.oauth.sentBack = {};
+    await consent(token);
+    expect(await view(token)).toMatchObject({ step: 'authorize', problem: 'conflict' });
+    expect((await sessionOf(id)).problem.message).not.toContain('invalid_grant');
+    place.oauth.sentBack = { realmId: '1' };
+    await consent(token);
+    await testBoth(token);
+    expect((await finish(token)).status).toBe(200);
+  });
+
+  it('counts when the plan has room for its connection again', async () => {
+    const small = await place.api.newOrg({ activeConnectionsMax: 0 });
+    await small.call('POST', '/specs', {
+      body: (await place.org.call('GET', '/specs/with-consent/versions/1.0.0')).body.specJson,
+    });
+    await small.call('POST', '/specs/with-consent/versions/1.0.0/publish');
+    const { id, token } = await place.begin({ ...place.withConsent, workspaceId: small.workspaceId }, small);
+    await enter(token, {});
+    await consent(token);
+    await testBoth(token);
+    for (let attempt = 0; attempt < 2; attempt += 1) {
+      expect(await finish(token)).toMatchObject({ status: 402, body: { error: { code: 'plan_limit' } } });
+    }
+    const { body } = await small.call('GET', `/connect-sessions/${id}`);
+    expect(body).toMatchObject({ state: 'open', step: 'test', problem: { code: 'plan_limit' } });
+    await sql`update orgs set active_connections_max = 1 where id = ${small.orgId}`.execute(place.api.deps.db);
+    expect((await finish(token)).status).toBe(200);
+  });
 });
 
 describe('a session with a return URL', () => {

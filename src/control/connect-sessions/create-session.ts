@@ -30,7 +30,7 @@ import { cronIssues, timezoneIssues } from '../schedules/schedules.ts';
 import { refuseUnlessPublished } from '../specs/upgrade.ts';
 import { pageOf } from './authorize.ts';
 import { sealHeld } from './held.ts';
-import { alone, validSpec } from './open-session.ts';
+import { alone, unconfirmed, validSpec } from './open-session.ts';
 
 export interface SessionRequest {
   /** `null`: the session makes one. */
@@ -84,11 +84,7 @@ export async function createSession(deps: CreateDeps, scope: OrgScope, request: 
   const { spec, asked, ...facts } = begun;
   const settings = await readAuthorizationSettings(deps.db, scope);
   const isConsent = authorizableOf(spec).length > 0;
-  if (isConsent && settings.confirmationRequired && request.returnUrl === null) {
-    throw conflict(
-      'The org requires authorizations to be confirmed: give a returnUrl, then POST /api/v1/connect-sessions/confirm.',
-    );
-  }
+  if (isConsent && settings.confirmationRequired && request.returnUrl === null) throw unconfirmed();
   refuseUnknown(deps, spec, request, asked);
   const id = newId('cse');
   const token = makeConnectToken(id);

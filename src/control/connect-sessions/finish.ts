@@ -27,7 +27,15 @@ import { requestRun } from '../runs/runs.ts';
 import { applySchedulesOf } from '../schedules/apply.ts';
 import { createSchedule } from '../schedules/schedules.ts';
 import { openHeld, sealHeld } from './held.ts';
-import { alone, type OpenedSession, openSession, orProblem, requireOpen, type SessionKey } from './open-session.ts';
+import {
+  alone,
+  type OpenedSession,
+  openSession,
+  orProblem,
+  requireOpen,
+  type SessionKey,
+  unconfirmed,
+} from './open-session.ts';
 import { standOf } from './view.ts';
 
 export type FinishDeps = ChangeDeps & GrantDeps & Pick<Deps, 'scheduleMinIntervalSeconds' | 'defaultDestination'>;
@@ -46,16 +54,18 @@ export async function finishSession(deps: FinishDeps, key: SessionKey): Promise<
     const opened = await openSession(deps, key);
     const { session } = opened;
     requireOpen(session);
-    const { step } = await standOf(deps, scope, opened);
+    const { step, consents } = await standOf(deps, scope, opened);
     const isTested = ['source', 'destination'].every((part) => session.tested.includes(part));
     if (!['test', 'confirm'].includes(step) || !isTested) throw conflict('Test the connection first.');
     const { returnUrl } = session;
     return await orProblem(deps, scope, session, async () => {
+      const settings = await readAuthorizationSettings(deps.db, scope);
       if (returnUrl === null) {
+        if (consents.needed > 0 && settings.confirmationRequired) throw unconfirmed();
         await complete(deps, scope, opened);
         return { returnAddress: null };
       }
-      recheckReturnUrl(returnUrl, await readAuthorizationSettings(deps.db, scope));
+      recheckReturnUrl(returnUrl, settings);
       const code = makeConnectSecret();
       const waits = { ...session, confirmHash: hashConnectSecret(code) };
       if (!(await awaitConfirmation(deps.db, scope, waits))) throw conflict('The session has changed meanwhile.');

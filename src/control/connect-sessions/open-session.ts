@@ -75,6 +75,12 @@ export function requireOpen({ state }: Pick<ConnectSession, 'state'>): void {
   throw conflict(`This session ${why}. Ask for a new link where you found this one.`);
 }
 
+/** For an org that confirms every consent. */
+export const unconfirmed = (): AppError =>
+  conflict(
+    'The org requires authorizations to be confirmed: give a returnUrl, then POST /api/v1/connect-sessions/confirm.',
+  );
+
 /** Seconds after which another request may take over: longer than what one does. */
 const busySeconds = 60;
 

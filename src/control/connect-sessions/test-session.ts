@@ -1,4 +1,4 @@
-import { noteTested } from '../../../db/queries/connect-sessions/sessions.ts';
+import { noteStep, noteTested } from '../../../db/queries/connect-sessions/sessions.ts';
 import { conflict } from '../../core/errors.ts';
 import type { ConnectTest } from '../../core/resources/connect-session.ts';
 import { isWithin, valuesNamedAt } from '../../core/spec/connection/mentions.ts';
@@ -23,6 +23,7 @@ export async function testSession(
   const { step, consents } = await standOf(deps, scope, opened);
   if (!connection || step === 'values') throw conflict('Enter the values first, then test.');
   if (step === 'authorize') throw conflict('Consent at the provider first, then test.');
+  await noteStep(deps.db, scope, { id: session.id, step });
   const tokens = new Map([...consents.waiting].map(([slot, { store }]) => [slot, store]));
   const { test } = await testConnection(deps, scope, {
     connectionId: connection.id,
