@@ -369,3 +369,22 @@ describe('the settings of a connection', () => {
     expect(await paramsOf(id)).toEqual({ account: 'second' });
   });
 });
+
+describe('a link for the customer', () => {
+  it('is shown once, and says why there is none', async () => {
+    const id = await create();
+    const path = `/console/connections/${id}/connect-session`;
+    const none = await us.post(path);
+    expect(none.status).toBe(409);
+    expect(none.text).toContain('nothing to do');
+    await api.deps.db
+      .updateTable('connections')
+      .set({ customerParams: ['token'] })
+      .where('id', '=', id)
+      .execute();
+    const { status, text } = await us.post(path);
+    expect(status).toBe(200);
+    expect(text).toMatch(/http:\/\/localhost:3100\/connect\/cse_\w+#cst_[\w-]+/);
+    expect((await org.call('GET', '/connect-sessions')).body).toMatchObject([{ connectionId: id, state: 'open' }]);
+  });
+});

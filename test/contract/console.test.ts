@@ -52,6 +52,7 @@ const cases: Readonly<Record<string, Addresses>> = {
   'post /connections/:id/backfill': byConnection('/backfill', { resource: 'items' }),
   'post /connections/:id/test': byConnection('/test'),
   'post /connections/:id/activate': byConnection('/activate'),
+  'post /connections/:id/connect-session': byConnection('/connect-session'),
   'post /connections/:id/pause': byConnection('/pause'),
   'post /connections/:id/schedules': byConnection('/schedules', { resource: 'items', cron: '0 * * * *' }),
   'post /connections/:id/hooks': byConnection('/hooks', { 'resourceKeys[]': ['items'], verification: 'github' }),

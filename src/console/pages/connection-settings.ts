@@ -8,6 +8,7 @@ import { duration } from '../parts/numbers.ts';
 import { workspaceWords } from '../parts/status.ts';
 import { facts, section, table } from '../parts/table.ts';
 import { page } from '../route.ts';
+import { connectSessionPart } from './connect-session.ts';
 import { ConnectionParams, connectionView, openConnection, specLink } from './connection-frame.ts';
 
 export const connectionSettings = page({
@@ -35,7 +36,8 @@ export const connectionSettings = page({
           'Values',
           values(connection, stored.valid ? stored.spec : null),
           html`<a class="button" href="/console/connections/${connection.id}/edit">Edit</a>`,
-        )}`,
+        )}
+        ${connectSessionPart(visit, connection.id)}`,
     });
   },
 });

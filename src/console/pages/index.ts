@@ -2,6 +2,7 @@ import type { ConsoleRoute } from '../route.ts';
 import { addApiKey, apiKeysPage, revoke } from './api-keys.ts';
 import { cataloguePage } from './catalogue/catalogue.ts';
 import { connectorPage, useConnector } from './catalogue/connector.ts';
+import { beginConnectSession } from './connect-session.ts';
 import { connectionPage } from './connection.ts';
 import { activate, backfillResource, pause, syncResource, test } from './connection-actions.ts';
 import { connectionHooks } from './connection-hooks.ts';
@@ -31,7 +32,8 @@ export const consoleRoutes: readonly ConsoleRoute[] = [
   ...[overview, findPage, findResults],
   ...[connectionsPage, selectedConnections, connectionPage, syncResource, backfillResource, test, activate, pause],
   ...[newConnectionPage, addConnection, editPage, checkEdit, saveEdit],
-  ...[connectionRuns, connectionQuarantine, connectionHooks, connectionSettings, recordPage],
+  ...[connectionRuns, connectionQuarantine, connectionHooks, connectionSettings, beginConnectSession],
+  ...[recordPage],
   ...[addSchedule, switchSchedule, removeSchedule, addHook],
   ...[runsPage, selectedRuns, runPage, cancel, replay],
   ...[quarantinePage, quarantinedRecord, requeueOne, requeueSelected, requeueAll],
