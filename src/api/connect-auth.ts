@@ -7,8 +7,12 @@ import type { Deps } from '../deps.ts';
 /** Header of the token of a connect session. Not the query, which ends up in logs, and not a cookie, which others send along. */
 export const connectTokenHeader = 'x-service-connect-token';
 
-/** Holds the secret of a browser while its customer is at a provider. */
-const browserCookie = 'connect_browser';
+/** Holds the secret of a browser while its customer is at a provider. With the prefix no other host of the domain can set it. */
+const nameOf = (deps: CookieDeps): string => `${isSecure(deps) ? '__Host-' : ''}connect_browser`;
+
+type CookieDeps = Pick<Deps, 'publicUrl'>;
+
+const isSecure = ({ publicUrl }: CookieDeps): boolean => publicUrl.startsWith('https:');
 
 export interface ConnectCaller {
   readonly scope: OrgScope;
@@ -30,18 +34,18 @@ export async function authenticateConnect({ db }: Pick<Deps, 'db'>, headers: Hea
 }
 
 /** `null` unless the browser has begun a consent here. */
-export function browserOf(headers: Headers): string | null {
-  const form = new RegExp(`(?:^|;\\s*)${browserCookie}=(?<value>[\\w-]{43})(?:;|$)`);
+export function browserOf(headers: Headers, deps: CookieDeps): string | null {
+  const form = new RegExp(`(?:^|;\\s*)${nameOf(deps)}=(?<value>[\\w-]{43})(?:;|$)`);
   return form.exec(headers.get('cookie') ?? '')?.groups?.['value'] ?? null;
 }
 
 /** For the time that a state is good for; `Lax`, as the provider sends the browser back from another site. */
-export const cookieOf = (browser: string, { publicUrl }: Pick<Deps, 'publicUrl'>): string =>
+export const cookieOf = (browser: string, deps: CookieDeps): string =>
   [
-    `${browserCookie}=${browser}`,
-    `Path=${new URL(publicUrl).pathname.replace(/\/$/, '')}/api/v1`,
+    `${nameOf(deps)}=${browser}`,
+    `Path=${isSecure(deps) ? '/' : '/api/v1'}`,
     'Max-Age=600',
     'HttpOnly',
     'SameSite=Lax',
-    ...(publicUrl.startsWith('https:') ? ['Secure'] : []),
+    ...(isSecure(deps) ? ['Secure'] : []),
   ].join('; ');

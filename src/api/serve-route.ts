@@ -38,7 +38,7 @@ async function serveTo(
   const read = await readDocument(route, c.req.raw);
   if ('refused' in read) return jsonResponse(c, JSON.stringify(read.refused), route.status);
   const { document, places } = read;
-  const browser = browserOf(c.req.raw.headers);
+  const browser = browserOf(c.req.raw.headers, deps);
   const request = { caller, browser, params: c.req.param(), query: c.req.queries(), document };
   const prepared = await withPlaces(places, () => route.prepare(request));
   const act = (given: ApiDeps) => {

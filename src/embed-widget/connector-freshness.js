@@ -40,7 +40,7 @@ class ConnectorFreshness extends HTMLElement {
   #runList = element('ul', { role: 'list' });
   #runs = element('details', { part: 'runs' }, this.#summary, this.#runList);
   #buttons = element('div', { class: 'actions', part: 'actions' });
-  #outcome = element('p', { class: 'muted', part: 'outcome', role: 'status' });
+  #outcome = element('p', { class: 'muted', part: 'outcome', 'aria-live': 'polite' });
 
   constructor() {
     super();

@@ -510,6 +510,23 @@ describe('a session that nobody finishes', () => {
   });
 });
 
+describe('the cookie of a browser', () => {
+  it('is out of reach of scripts, and over https of every other host of the domain', async () => {
+    const setBy = async ({ begin, as, withConsent }: ConnectPlace) => {
+      const { token } = await begin(withConsent);
+      await as(token, 'PUT', '/connect/values', { values: {} });
+      return (await as(token, 'POST', '/connect/authorize')).headers.get('set-cookie') ?? '';
+    };
+    expect(await setBy(place)).toMatch(
+      /^connect_browser=[\w-]{43}; Path=\/api\/v1; Max-Age=600; HttpOnly; SameSite=Lax$/,
+    );
+    await using secure = await openConnectPlace({ publicUrl: 'https://sync.example.com' });
+    expect(await setBy(secure)).toMatch(
+      /^__Host-connect_browser=[\w-]{43}; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax; Secure$/,
+    );
+  });
+});
+
 describe('the token of a session', () => {
   it('is stored as a hash, logged nowhere, and good for its own session', async () => {
     const [one, other] = [await place.begin(place.withForm), await place.begin(place.withForm)];
