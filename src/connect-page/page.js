@@ -59,6 +59,7 @@ function show() {
   if (step === 'values' && view.fields.length === 0) return void enter({}, []);
   if (step === 'values') showForm(view);
   else if (step === 'authorize') showConsent(view, isWanted);
+  else if (view.needsProof && proofs.length === 0) showElsewhere(view);
   else void runTest();
 }
 
@@ -181,7 +182,7 @@ async function problemOf({ status: code }) {
     tell(view, { event: 'error', code: view.problem });
     return fill(text.notYours, orgName());
   }
-  return text.busy;
+  return view?.needsProof ? text.elsewhere : text.busy;
 }
 
 /** @param {ConnectView} now @param {boolean} isWanted true: what failed before was something else */
@@ -212,12 +213,12 @@ function goTo(step) {
   focusHeading();
 }
 
-const popupUrl = () => `${location.pathname}?popup&lang=${lang}#${token}`;
+const popupUrl = () => `${location.pathname}?popup=${isFramed ? 'framed' : 'window'}&lang=${lang}#${token}`;
 
 /** The window opens in the click itself, which browsers allow. @param {HTMLButtonElement} start */
 async function consent(start) {
-  const popup = window.open(popupUrl(), `connect-${sessionId}`, 'popup,width=640,height=760');
-  if (popup) {
+  const opened = window.open(popupUrl(), `connect-${sessionId}`, 'popup,width=640,height=760');
+  if (opened) {
     say(text.waiting);
     return pollConsent();
   }
@@ -227,7 +228,11 @@ async function consent(start) {
     start.disabled = false;
     return words === '' ? undefined : put(alertOf(words), element('div', { class: 'actions' }, start));
   }
-  const link = element('a', { href: popupUrl(), target: '_blank', class: 'button' }, fill(text.openTab, connector()));
+  const link = element(
+    'a',
+    { href: popupUrl(), target: '_blank', rel: 'opener', class: 'button' },
+    fill(text.openTab, connector()),
+  );
   link.addEventListener('click', () => {
     say(text.waiting);
     pollConsent();
@@ -277,6 +282,16 @@ async function refreshConsent() {
   return true;
 }
 
+/** Another window has the proof: it goes on, or hands it over. @param {ConnectView} now */
+function showElsewhere(now) {
+  const again = button(text.permitAgain, () => goTo('authorize'), 'quiet');
+  put(
+    element('p', {}, text.elsewhere),
+    element('div', { class: 'actions' }, again, ...changeDetails(now), ...cancel()),
+  );
+  pollView();
+}
+
 /** Each part by itself, so that the customer sees where it is. */
 async function runTest() {
   const lines = /** @type {const} */ (['source', 'destination']).map((part) => {
@@ -306,7 +321,7 @@ async function runTest() {
     say('');
     return showFailure(list, response.status === 200 ? failureOf(response.body) : await problemOf(response));
   }
-  const response = await ask('POST', '/finish');
+  const response = await ask('POST', '/finish', { proofs });
   say('');
   if (response.status !== 200) return showFailure(list, await problemOf(response));
   view = response.body.view;
@@ -340,6 +355,10 @@ function showFailure(list, words) {
 /** @param {ConnectView} now */
 function showConfirm(now) {
   put(element('p', {}, fill(text.confirm, now.org.name)));
+  pollView();
+}
+
+function pollView() {
   polling = window.setTimeout(() => void refresh(), pollMs);
 }
 
@@ -378,12 +397,10 @@ function showLost(words) {
 /** The window that was opened for the provider, on its way there and back. */
 async function passThrough() {
   if (query.has('popup')) {
-    kept.write('popup', 'yes');
+    kept.write('popup', popup ?? 'window');
     const words = await leaveForConsent();
     return words === '' ? undefined : put(alertOf(words), element('p', { class: 'muted' }, text.closeWindow));
   }
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel is of its own origin
-  channel?.postMessage('back');
   const { status: code, body } = await ask('GET', '');
   view = code === 200 ? body : null;
   if (view) showFrame(view);
@@ -406,7 +423,9 @@ async function open() {
   if (back !== null) history.replaceState(null, '', location.pathname);
   if (token === '') return showLost(back === 'other_browser' ? text.problem.other_browser : text.noToken);
   say(text.loading);
-  if (isPopup) {
+  if (back !== null) tellBack();
+  // The page of the provider may cut the tie to the frame, which then cannot finish.
+  if (popup !== null && !(popup === 'framed' && back !== null && window.opener === null)) {
     await passThrough();
     return say('');
   }
@@ -427,7 +446,9 @@ async function open() {
   );
 }
 
-channel?.addEventListener('message', () => {
-  if (view?.step === 'authorize' && !isPopup) void refreshConsent().then((over) => over || pollConsent());
+hearBack(() => {
+  if (popup !== null) return;
+  if (view?.step === 'authorize') void refreshConsent().then((over) => over || pollConsent());
+  else if (view?.step === 'test') show();
 });
 void open();

@@ -28,18 +28,28 @@ const kept = {
   },
 };
 
-/** The token leaves the address at once, so that neither history nor a copied address has it. */
-const token = (() => {
-  const given = location.hash.slice(1);
-  if (given !== '') {
-    kept.write('token', given);
-    history.replaceState(null, '', `${location.pathname}${location.search}`);
-  }
-  return given || kept.read('token') || '';
-})();
+/** Secrets leave the address at once, so that neither history nor a copied address has them. */
+const given = location.hash.slice(1);
+if (given !== '') history.replaceState(null, '', `${location.pathname}${location.search}`);
+
+/** Shows that the person of this browser has just consented. */
+const newProof = given.startsWith('proof=') ? given.slice('proof='.length) : null;
+if (given !== '' && newProof === null) kept.write('token', given);
+const token = (newProof === null && given) || kept.read('token') || '';
+
+/** Of each consent of this browser, the newest last. @type {string[]} */
+const proofs = JSON.parse(kept.read('proofs') ?? '[]');
+
+/** @param {string} proof */
+function keepProof(proof) {
+  if (!proofs.includes(proof)) proofs.push(proof);
+  kept.write('proofs', JSON.stringify(proofs.slice(-200)));
+}
+if (newProof !== null) keepProof(newProof);
 
 const isFramed = window.parent !== window;
-const isPopup = query.has('popup') || kept.read('popup') !== null;
+/** The window for the provider: `framed` if a frame opened it. */
+const popup = query.get('popup') ?? kept.read('popup');
 
 /** @param {string} method @param {string} path @param {unknown} [body] @returns {Promise<Outcome>} */
 async function ask(method, path, body) {
@@ -66,5 +76,26 @@ function tell(view, event) {
   for (const origin of allowed) window.parent.postMessage({ source: 'connector-connect', sessionId, ...event }, origin);
 }
 
-/** Another window of this browser has come back from the provider. */
+/** Other windows of this browser that are in no frame of another site. */
 const channel = 'BroadcastChannel' in window ? new BroadcastChannel(`connect ${sessionId}`) : null;
+
+/** Tells the window that opened this one that it is back, and hands it the proof. */
+function tellBack() {
+  const message = { source: 'connector-connect', sessionId, proof: newProof };
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel is of its own origin
+  channel?.postMessage(message);
+  // A frame of another site hears no channel.
+  window.opener?.postMessage(message, location.origin);
+}
+
+/** @param {() => void} goOn */
+function hearBack(goOn) {
+  /** @param {MessageEvent} event */
+  const hear = ({ data, origin }) => {
+    if (origin !== location.origin || data?.sessionId !== sessionId) return;
+    if (typeof data.proof === 'string') keepProof(data.proof);
+    goOn();
+  };
+  channel?.addEventListener('message', hear);
+  window.addEventListener('message', hear);
+}

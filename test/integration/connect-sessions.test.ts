@@ -14,6 +14,7 @@ beforeAll(async () => {
 afterAll(() => place[Symbol.asyncDispose]());
 beforeEach(async () => {
   place.oauth.sentBack = { realmId: '1' };
+  proofs.length = 0;
   const body = { returnOrigins: ['https://app.acme.example'], confirmationRequired: false };
   await place.org.call('PATCH', '/oauth/settings', { body });
 });
@@ -21,7 +22,9 @@ beforeEach(async () => {
 const values = { account: 'globex', region: 'eu', token: goodToken };
 const enter = (token: string, given: object) => place.as(token, 'PUT', '/connect/values', { values: given });
 const test = (token: string, step: string) => place.as(token, 'POST', '/connect/test', { step });
-const finish = (token: string) => place.as(token, 'POST', '/connect/finish');
+/** What came to the browser of the customer after each consent. */
+const proofs: string[] = [];
+const finish = (token: string) => place.as(token, 'POST', '/connect/finish', { proofs });
 const view = async (token: string) => (await place.as(token, 'GET', '/connect')).body;
 const sessionOf = async (id: string) => (await place.org.call('GET', `/connect-sessions/${id}`)).body;
 const connectionOf = (id: string) => place.org.call('GET', `/connections/${id}`);
@@ -47,7 +50,9 @@ async function comeBack(path: string, cookie: string | null): Promise<URL> {
   const headers = cookie === null ? {} : { cookie };
   const { status, headers: sent } = await place.org.call('GET', path, { apiKey: null, headers });
   expect(status).toBe(303);
-  return new URL(sent.get('location') ?? '');
+  const landed = new URL(sent.get('location') ?? '');
+  if (landed.hash !== '') proofs.push(landed.hash.replace('#proof=', ''));
+  return landed;
 }
 
 describe('a session with a form', () => {
@@ -251,6 +256,30 @@ describe('a session with consent', () => {
     expect((await view(token)).step).toBe('authorize');
     await consent(token);
     expect((await view(token)).step).toBe('test');
+  });
+
+  it.each([
+    ['at once', null],
+    ['by its org', 'https://app.acme.example/connected'],
+  ])('is finished %s only for the browser that consented, not for others with its token', async (_what, returnUrl) => {
+    const { id, token } = await place.begin({ ...place.withConsent, returnUrl });
+    await enter(token, {});
+    await consent(token);
+    const [first = ''] = proofs;
+    await consent(token);
+    const [, last = ''] = proofs;
+    await testBoth(token);
+    expect(await view(token)).toMatchObject({ needsProof: true });
+    for (const body of [undefined, {}, { proofs: [first] }, { proofs: ['x'.repeat(43)] }]) {
+      const refused = await place.as(token, 'POST', '/connect/finish', body);
+      expect(refused).toMatchObject({ status: 409, body: { error: { message: expect.stringContaining('window') } } });
+    }
+    const { connectionId } = await sessionOf(id);
+    expect((await connectionOf(connectionId)).body.status).toBe('pending');
+    expect((await place.as(token, 'POST', '/connect/finish', { proofs: [last] })).status).toBe(200);
+    const again = await place.as(token, 'POST', '/connect/finish');
+    expect(again.status).toBe(409);
+    expect(JSON.stringify(await view(token)) + place.api.logLines.join('')).not.toContain(last);
   });
 
   it('goes on after a customer declined', async () => {

@@ -2855,6 +2855,8 @@ export interface Operations {
         given: number;
         needed: number;
       };
+      /** Whether only the browser that consented can finish, by what came to it behind `#proof=`. */
+      needsProof: boolean;
       /** Parts whose test has succeeded. */
       tested: ('source' | 'destination')[];
       /** The code of why the last act failed. */
@@ -2918,6 +2920,8 @@ export interface Operations {
         given: number;
         needed: number;
       };
+      /** Whether only the browser that consented can finish, by what came to it behind `#proof=`. */
+      needsProof: boolean;
       /** Parts whose test has succeeded. */
       tested: ('source' | 'destination')[];
       /** The code of why the last act failed. */
@@ -2964,9 +2968,13 @@ export interface Operations {
   /**
    * Finish a connect session.
    *
-   * After both parts were tested. The connection becomes active, or waits until the org confirms it.
+   * After both parts were tested, by the browser that consented. The connection becomes active, or waits until the org confirms it.
    */
   'POST /connect/finish': {
+    body?: {
+      /** What came to this browser behind `#proof=` after each consent; without consent none. */
+      proofs?: string[];
+    };
     response: {
       view: {
         id: string;
@@ -3009,6 +3017,8 @@ export interface Operations {
           given: number;
           needed: number;
         };
+        /** Whether only the browser that consented can finish, by what came to it behind `#proof=`. */
+        needsProof: boolean;
         /** Parts whose test has succeeded. */
         tested: ('source' | 'destination')[];
         /** The code of why the last act failed. */

@@ -6,6 +6,7 @@ import { testSession } from '../../control/connect-sessions/test-session.ts';
 import { viewSession } from '../../control/connect-sessions/view.ts';
 import { JsonObject } from '../../core/json/json-object.ts';
 import { ConnectTest, ConnectView } from '../../core/resources/connect-session.ts';
+import { boundedList } from '../bounded-list.ts';
 import { cookieOf } from '../connect-auth.ts';
 import { ResponseWithHeaders } from '../response-headers.ts';
 import { route } from '../route.ts';
@@ -80,18 +81,27 @@ export const connectRoutes = [
     method: 'post',
     path: '/connect/finish',
     summary: 'Finish a connect session',
-    description: 'After both parts were tested. The connection becomes active, or waits until the org confirms it.',
+    description:
+      'After both parts were tested, by the browser that consented. The connection becomes active, or waits until the org confirms it.',
     tag,
     auth: 'connect_token',
     costly: 'one_by_one',
+    body: v.object({
+      proofs: v.pipe(
+        v.optional(boundedList(v.pipe(v.string(), v.maxLength(200)), 200), []),
+        v.description('What came to this browser behind `#proof=` after each consent; without consent none.'),
+      ),
+    }),
+    bodyOptional: true,
+    bodyExample: { proofs: ['xUlDk1kQ0pcmBjyiFyg7-ByMSfCkPb5rTOe5xsx5HaE'] },
     status: 200,
     response: v.object({
       view: ConnectView,
       returnAddress: v.pipe(v.nullable(v.string()), v.description('Where the customer goes; null: they stay.')),
     }),
     errors: ['not_found', 'conflict', 'plan_limit'],
-    async handle({ caller }, deps) {
-      const { returnAddress } = await finishSession(deps, caller);
+    async handle({ caller, body }, deps) {
+      const { returnAddress } = await finishSession(deps, caller, body.proofs);
       return { view: await viewSession(deps, caller), returnAddress };
     },
   }),

@@ -64,7 +64,10 @@ export async function candidateOf(
   }
 }
 
-/** Keeps what came back for the session; returns the address of its page. */
+/**
+ * Keeps what came back for the session; returns the address of its page. After a consent it has the proof of this browser,
+ * behind `#`: whoever else has the token cannot finish with the account of its person.
+ */
 export async function endConsent(
   deps: Pick<Deps, 'db' | 'secretBox' | 'publicUrl'>,
   { scope, sessionId, resourceKey, outcome }: ForSession,
@@ -74,8 +77,13 @@ export async function endConsent(
   if (session?.state !== 'open') return page;
   if ('code' in outcome) {
     const slot = tokenSlot(resourceKey);
-    await changeHeld(deps, scope, sessionId, (held) => ({ ...held, codes: { ...held.codes, [slot]: outcome.code } }));
-    return page;
+    const proof = makeConnectSecret();
+    await changeHeld(deps, scope, sessionId, (held) => ({
+      ...held,
+      codes: { ...held.codes, [slot]: outcome.code },
+      proofs: { ...held.proofs, [slot]: hashConnectSecret(proof).toString('base64url') },
+    }));
+    return `${page}#proof=${proof}`;
   }
   const { error: code } = outcome;
   await keepProblem(deps, scope, { ...session, problem: { code, message: messageOf(code) } });

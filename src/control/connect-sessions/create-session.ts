@@ -105,7 +105,7 @@ export async function createSession(deps: CreateDeps, scope: OrgScope, request: 
       schedulesJson: request.schedules,
       returnUrl: request.returnUrl === null ? null : checkReturnUrl(request.returnUrl, settings),
       allowedOrigins: request.allowedOrigins,
-      sealed: sealHeld(deps.secretBox, scope, id, { fixed, entered: null, codes: {} }),
+      sealed: sealHeld(deps.secretBox, scope, id, { fixed, entered: null, codes: {}, proofs: {} }),
       ttlSeconds,
     });
   });

@@ -26,7 +26,7 @@ import { recheckReturnUrl, returnAddress } from '../oauth/return-url.ts';
 import { requestRun } from '../runs/runs.ts';
 import { applySchedulesOf } from '../schedules/apply.ts';
 import { createSchedule } from '../schedules/schedules.ts';
-import { openHeld, sealHeld } from './held.ts';
+import { type Held, openHeld, sealHeld } from './held.ts';
 import {
   alone,
   type OpenedSession,
@@ -46,17 +46,19 @@ export interface Finished {
 }
 
 /**
- * After a test of both parts. Throws conflict (not tested, ended, or not up to the customer), plan_limit.
+ * After a test of both parts, by the browser that consented. Throws conflict (not tested, ended, another browser, or not up
+ * to the customer), plan_limit.
  */
-export async function finishSession(deps: FinishDeps, key: SessionKey): Promise<Finished> {
+export async function finishSession(deps: FinishDeps, key: SessionKey, proofs: readonly string[]): Promise<Finished> {
   const { scope } = key;
   return await alone(deps, key, async () => {
     const opened = await openSession(deps, key);
-    const { session } = opened;
+    const { session, held } = opened;
     requireOpen(session);
     const { step, consents } = await standOf(deps, scope, opened);
     const isTested = ['source', 'destination'].every((part) => session.tested.includes(part));
     if (!['test', 'confirm'].includes(step) || !isTested) throw conflict('Test the connection first.');
+    if (!isProven(held, proofs)) throw otherBrowser();
     const { returnUrl } = session;
     return await orProblem(deps, scope, session, async () => {
       const settings = await readAuthorizationSettings(deps.db, scope);
@@ -73,6 +75,15 @@ export async function finishSession(deps: FinishDeps, key: SessionKey): Promise<
     });
   });
 }
+
+/** Whether it is the browser that gave each consent of the session. */
+function isProven({ proofs: needed }: Held, proofs: readonly string[]): boolean {
+  const given = new Set(proofs.map((proof) => hashConnectSecret(proof).toString('base64url')));
+  return Object.values(needed).every((hash) => given.has(hash));
+}
+
+const otherBrowser = (): AppError =>
+  conflict('Finish in the window in which you gave permission. If it is closed, give permission again.');
 
 /**
  * The org says that the browser with the code is of the customer whom it sent. Throws not_found (no such session or code),

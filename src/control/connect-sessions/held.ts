@@ -12,6 +12,8 @@ const Held = v.object({
   entered: v.nullable(Values),
   /** By slot the code of a grant that waits; `null`: the connection has the grant. */
   codes: mapOf(v.string(), v.nullable(v.string())),
+  /** By slot the hash of what only the browser that consented has. */
+  proofs: mapOf(v.string(), v.string()),
 });
 /** What a session seals until it ends. */
 export type Held = v.InferOutput<typeof Held>;
@@ -27,6 +29,6 @@ export function openHeld(
   { orgId }: OrgScope,
   { id, sealed }: { readonly id: string; readonly sealed: SealedSecret | null },
 ): Held {
-  if (!sealed) return { fixed: null, entered: null, codes: {} };
+  if (!sealed) return { fixed: null, entered: null, codes: {}, proofs: {} };
   return v.parse(Held, JSON.parse(secretBox.open(sealed, { orgId, ownerId: id, kind })));
 }

@@ -12,7 +12,7 @@ import { type OpenedSession, openSession, type SessionKey } from './open-session
 export async function viewSession(deps: GrantDeps, key: SessionKey): Promise<ConnectView> {
   const { scope } = key;
   const opened = await openSession(deps, key);
-  const { session, spec } = opened;
+  const { session, held, spec } = opened;
   const look = await readLook(deps.db, scope);
   const { consents, step } = await standOf(deps, scope, opened);
   if (session.state === 'open') await noteStep(deps.db, scope, { id: session.id, step });
@@ -24,6 +24,7 @@ export async function viewSession(deps: GrantDeps, key: SessionKey): Promise<Con
     org: look,
     fields: session.state === 'open' ? fieldsOf(opened) : [],
     consents: { given: consents.needed - consents.missing.length, needed: consents.needed },
+    needsProof: Object.keys(held.proofs).length > 0,
     tested: session.tested.filter((part) => part === 'source' || part === 'destination'),
     problem: session.problem?.code ?? null,
     connectionId: session.state === 'connected' ? session.connectionId : null,

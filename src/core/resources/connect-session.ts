@@ -112,6 +112,10 @@ export const ConnectView = v.object({
     v.object({ given: v.number(), needed: v.number() }),
     v.description('How many consents at the provider there are, and how many are needed.'),
   ),
+  needsProof: v.pipe(
+    v.boolean(),
+    v.description('Whether only the browser that consented can finish, by what came to it behind `#proof=`.'),
+  ),
   tested: v.pipe(v.array(ConnectTest.entries.step), v.description('Parts whose test has succeeded.')),
   problem: v.pipe(v.nullable(v.string()), v.description('The code of why the last act failed.')),
   connectionId: v.pipe(v.nullable(v.string()), v.description('Null until the customer is connected.')),

@@ -89,7 +89,12 @@ export async function plantSealedValues(
     secret: box.seal(`hook of ${connectionId}`, { orgId, ownerId: hookId, kind: 'upstream-webhook' }),
   });
   const sessionId = newId('cse');
-  const held = { fixed: null, entered: { params: { value: `session of ${connectionId}` }, secrets: {} }, codes: {} };
+  const held = {
+    fixed: null,
+    entered: { params: { value: `session of ${connectionId}` }, secrets: {} },
+    codes: {},
+    proofs: {},
+  };
   await insertConnectSession(db, scope, {
     ...{ id: sessionId, tokenHash: randomBytes(32), step: 'values', connectionId, ttlSeconds: 600 },
     ...{ workspaceId: null, specId: null, specVersion: null, specKey: 'acme', specOverridesJson: null },
