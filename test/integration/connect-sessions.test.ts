@@ -36,6 +36,11 @@ async function testBoth(token: string): Promise<void> {
   }
 }
 
+async function testBothAfter(token: string, given: object): Promise<void> {
+  expect((await enter(token, given)).status).toBe(200);
+  await testBoth(token);
+}
+
 /** The cookie that the response sets, as the browser sends it. */
 const cookieIn = ({ headers }: Reply): string => headers.get('set-cookie')?.split(';')[0] ?? '';
 
@@ -167,6 +172,24 @@ describe('a session with a form', () => {
     expect((await test(token, 'source')).body.ok).toBe(true);
   });
 
+  it('sends no secret that is there to an address of the choice of whoever has its token', async () => {
+    const { token } = await place.begin({ ...place.withForm, params: {} });
+    const given = { ...values, apiUrl: place.upstream.url };
+    expect((await enter(token, given)).status).toBe(200);
+    const { token: _token, ...others } = given;
+    expect((await enter(token, others)).status).toBe(200);
+    const moved = { ...others, apiUrl: place.oauth.url };
+    const refused = await enter(token, moved);
+    expect(refused.status, JSON.stringify(refused.body)).toBe(400);
+    expect(refused.body.error.issues.map(({ path }: { path: string }) => path)).toEqual(['token']);
+    expect((await view(token)).fields).toContainEqual(
+      expect.objectContaining({ key: 'apiUrl', value: place.upstream.url }),
+    );
+    expect((await enter(token, { ...moved, token: 'another-token' })).status).toBe(200);
+    await testBothAfter(token, given);
+    expect((await finish(token)).status).toBe(200);
+  });
+
   it('makes one connection for two tabs', async () => {
     const { id, token } = await place.begin({ ...place.withForm, displayName: 'two tabs' });
     const replies = await Promise.all([enter(token, values), enter(token, values)]);
@@ -201,6 +224,19 @@ describe('what an org asks for', () => {
     ['another page to go to', () => ({ ...base(), returnUrl: 'https://evil.example/' }), 'returnUrl'],
     ['every page to frame it', () => ({ ...base(), allowedOrigins: ['*'] }), 'allowedOrigins.0'],
     ['a day and more', () => ({ ...base(), ttlSeconds: 86_401 }), 'ttlSeconds'],
+    [
+      'where a secret goes that it fixes',
+      () => ({ ...base(), params: {}, secrets: { databaseUrl: place.destination.url, token: goodToken } }),
+      'params.apiUrl',
+    ],
+    [
+      'by name where a secret goes that it fixes',
+      () => ({
+        ...{ ...base(), params: {}, secrets: { databaseUrl: place.destination.url, token: goodToken } },
+        ask: ['apiUrl', 'account', 'region'],
+      }),
+      'ask',
+    ],
     ['no spec', () => ({ workspaceId: place.org.workspaceId }), 'specKey'],
   ])('is refused before its customer sees it: %s', async (_what, body, path) => {
     const reply = await place.org.call('POST', '/connect-sessions', { body: body() });
@@ -280,6 +316,15 @@ describe('a session with consent', () => {
     const again = await place.as(token, 'POST', '/connect/finish');
     expect(again.status).toBe(409);
     expect(JSON.stringify(await view(token)) + place.api.logLines.join('')).not.toContain(last);
+  });
+
+  it('sends no grant to an address that was chosen after the consent', async () => {
+    const { token } = await place.begin({ ...place.withConsent, params: {} });
+    await enter(token, { apiUrl: place.upstream.url });
+    await consent(token);
+    expect((await enter(token, { apiUrl: place.upstream.url })).body.step).toBe('test');
+    expect((await enter(token, { apiUrl: place.oauth.url })).body.step).toBe('authorize');
+    expect((await test(token, 'source')).status).toBe(409);
   });
 
   it('goes on after a customer declined', async () => {
@@ -460,6 +505,43 @@ describe('a session of a connection', () => {
     await testBoth(other.token);
     expect((await finish(other.token)).status).toBe(200);
     expect((await connectionOf(connectionId)).body.accounts).toMatchObject([{ values: { realm: '2' } }]);
+  });
+
+  it('lets nobody choose where its secrets and grants go', async () => {
+    const connectionId = await connected(place.withForm, values);
+    const body = { connectionId, ask: ['apiUrl'] };
+    const refused = await place.org.call('POST', '/connect-sessions', { body });
+    expect(refused.body.error.issues).toMatchObject([{ path: 'ask', message: expect.stringContaining('token') }]);
+
+    const granted = await connected(place.withConsent, {}, true);
+    const { token } = await place.begin({ connectionId: granted, ask: ['apiUrl'] });
+    expect((await enter(token, { apiUrl: place.upstream.url })).body.step).toBe('test');
+    expect((await enter(token, { apiUrl: place.oauth.url })).body.step).toBe('authorize');
+    expect((await test(token, 'source')).status).toBe(409);
+  });
+
+  it('leaves what its org changes meanwhile', async () => {
+    const connectionId = await connected(place.withForm, values);
+    const { token } = await place.begin({ connectionId });
+    await enter(token, { ...values, account: 'initech' });
+    await testBoth(token);
+    const params = { apiUrl: `${place.upstream.url}/`, account: 'globex', region: 'us' };
+    const { status } = await place.org.call('PATCH', `/connections/${connectionId}`, { body: { params } });
+    expect(status).toBe(200);
+    expect((await finish(token)).status).toBe(200);
+    const { paramsJson } = (await connectionOf(connectionId)).body;
+    expect(paramsJson).toEqual({ ...params, account: 'initech', region: 'eu' });
+  });
+
+  it('changes nothing untested that its org has activated meanwhile', async () => {
+    const { id, token } = await place.begin(place.withForm);
+    await enter(token, values);
+    const { connectionId } = await sessionOf(id);
+    expect((await place.org.call('POST', `/connections/${connectionId}/activate`)).status).toBe(200);
+    expect((await enter(token, { ...values, account: 'initech', token: 'wrong-token' })).status).toBe(200);
+    expect((await test(token, 'source')).body.ok).toBe(false);
+    expect((await connectionOf(connectionId)).body.paramsJson.account).toBe('globex');
+    expect((await place.org.call('POST', `/connections/${connectionId}/test`)).body.ok).toBe(true);
   });
 
   it('has something to do for its customer', async () => {

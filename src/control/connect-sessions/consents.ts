@@ -34,7 +34,7 @@ export async function consentsOf(
   const missing = expected.flatMap(({ resourceKey, madeFor }) => {
     const slot = tokenSlot(resourceKey);
     const isWaiting = madeFor !== null && waiting.get(slot)?.madeFor === madeFor;
-    const isStored = !stored.has(resourceKey) && (!session.authorizes || held.codes[slot] === null);
+    const isStored = !stored.has(resourceKey) && (!(session.authorizes || held.isMoved) || held.codes[slot] === null);
     return isWaiting || isStored ? [] : [resourceKey];
   });
   return { needed, missing, waiting };

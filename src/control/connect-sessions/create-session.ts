@@ -15,6 +15,7 @@ import { conflict, found, type Issue, invalid, schemaIssue } from '../../core/er
 import { newId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json/json-object.ts';
 import type { ConnectSchedule, ConnectSessionRow } from '../../core/resources/connect-session.ts';
+import { addressValues, sentSecrets } from '../../core/spec/connection/address-values.ts';
 import { destinationRefusal } from '../../core/spec/connection/default-place.ts';
 import { authorizableOf } from '../../core/spec/connection/grants.ts';
 import type { ConnectorSpec } from '../../core/spec/schema/spec-schema.ts';
@@ -105,7 +106,7 @@ export async function createSession(deps: CreateDeps, scope: OrgScope, request: 
       schedulesJson: request.schedules,
       returnUrl: request.returnUrl === null ? null : checkReturnUrl(request.returnUrl, settings),
       allowedOrigins: request.allowedOrigins,
-      sealed: sealHeld(deps.secretBox, scope, id, { fixed, entered: null, codes: {}, proofs: {} }),
+      sealed: sealHeld(deps.secretBox, scope, id, { fixed, entered: null, codes: {}, proofs: {}, isMoved: false }),
       ttlSeconds,
     });
   });
@@ -124,10 +125,15 @@ async function ofSpec(deps: CreateDeps, scope: OrgScope, request: SessionRequest
   const refusal = destinationRefusal(spec, deps.defaultDestination);
   if (refusal !== null) throw conflict(refusal);
   const isFixed = (name: string) => Object.hasOwn(params, name) || Object.hasOwn(secrets, name);
-  const asked = request.ask ?? spec.connectionParams.map((param) => param.key).filter((name) => !isFixed(name));
+  const open = spec.connectionParams.map((param) => param.key).filter((name) => !isFixed(name));
   return {
     spec,
-    asked: [...asked],
+    asked: askable(spec, {
+      ask: request.ask,
+      usual: open,
+      isFixed: (name) => Object.hasOwn(secrets, name),
+      isStored: false,
+    }),
     workspaceId,
     specId: row.specId,
     specVersion: row.version,
@@ -148,13 +154,13 @@ async function ofConnection(deps: CreateDeps, scope: OrgScope, request: SessionR
   const spec = validSpec(connection.specJson, connection.specOverridesJson);
   const declared = new Set(spec.connectionParams.map(({ key }) => key));
   const before = (await findCustomerParams(deps.db, scope, connectionId)).filter((key) => declared.has(key));
-  const asked = request.ask ?? before;
+  const asked = askable(spec, { ask: request.ask, usual: before, isFixed: () => true, isStored: true });
   if (asked.length === 0 && authorizableOf(spec).length === 0) {
     throw conflict('The customer has nothing to do: name in `ask` the params that they are to enter.');
   }
   return {
     spec,
-    asked: [...asked],
+    asked,
     workspaceId: null,
     specId: null,
     specVersion: null,
@@ -162,6 +168,33 @@ async function ofConnection(deps: CreateDeps, scope: OrgScope, request: SessionR
     externalCustomerId: connection.externalCustomerId,
     authorizes: request.ask === null,
   };
+}
+
+interface Askable {
+  readonly ask: readonly string[] | null;
+  readonly usual: readonly string[];
+  readonly isFixed: (secret: string) => boolean;
+  /** Whether there is a value of each that is left out. */
+  readonly isStored: boolean;
+}
+
+/** A customer who chose the address would get the secrets that they are not asked for. */
+function askable(spec: ConnectorSpec, { ask, usual, isFixed, isStored }: Askable): readonly string[] {
+  const asked = ask ?? usual;
+  const addresses = addressValues(spec);
+  const [secret] = sentSecrets(spec).filter((key) => isFixed(key) && !asked.includes(key));
+  const isRisky = (key: string) => secret !== undefined && (addresses.has(key) || addresses.has(null));
+  const message = `decides where the secret ${secret} is sent, which the customer does not enter`;
+  const risky = asked.filter(isRisky);
+  if (ask !== null && risky.length > 0) throw refused(risky.map((key) => schemaIssue('ask', `${key} ${message}`)));
+  const needed = isStored ? [] : spec.connectionParams.filter((param) => param.required && param.default === undefined);
+  const missing = needed.filter(({ key }) => risky.includes(key));
+  if (missing.length === 0) return asked.filter((key) => !isRisky(key));
+  throw refused(
+    missing.map(({ key, secret: isSecret }) =>
+      schemaIssue(`${isSecret ? 'secrets' : 'params'}.${key}`, `${message}: fix it too`),
+    ),
+  );
 }
 
 const refused = (issues: readonly Issue[]) => invalid('The session is not valid.', issues);

@@ -1,8 +1,10 @@
+import { isDeepStrictEqual } from 'node:util';
 import { attachConnection, beginAttempt, lockConnectSession } from '../../../db/queries/connect-sessions/sessions.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { AppError, found, type Issue, invalid, schemaIssue } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json/json-object.ts';
 import type { ChangePlan } from '../../core/resources/spec.ts';
+import { addressValues, sentSecrets } from '../../core/spec/connection/address-values.ts';
 import type { ConnectionParam } from '../../core/spec/schema/param-schema.ts';
 import type { Deps } from '../../deps.ts';
 import type { WakeDeps } from '../../dispatch/wake-endpoints.ts';
@@ -13,12 +15,14 @@ import type { CandidateValues } from '../connections/values.ts';
 import { type Held, openHeld, sealHeld } from './held.ts';
 import {
   alone,
+  isInUse,
   keepProblem,
   type OpenedSession,
   openSession,
   orProblem,
   requireOpen,
   type SessionKey,
+  withEntered,
 } from './open-session.ts';
 import { askedOf } from './view.ts';
 
@@ -36,13 +40,21 @@ export async function enterValues(deps: EnterDeps, key: SessionKey, given: JsonO
     const { session, connection } = opened;
     requireOpen(session);
     const values = merged(opened, given);
+    const isMoved = isOtherAddress(opened, values);
+    if (isMoved) refuseKeptSecrets(opened, given);
+    const waits = isInUse(opened);
     await orIssues(deps, scope, opened, async () => {
       if (!connection) return await makeConnection(deps, scope, opened, values);
-      if (session.specId === null) return await checkChange(deps, scope, { id: connection.id, values });
+      if (waits) return await checkChange(deps, scope, { id: connection.id, values });
       await updateConnection(deps, scope, { ...change(connection.id, values), dryRun: false, allowDeletes: true });
     });
-    const entered = session.specId === null ? values : null;
-    await changeHeld(deps, scope, session.id, (held) => ({ ...held, fixed: null, entered }));
+    const moved = isMoved ? { codes: {}, proofs: {}, isMoved } : {};
+    await changeHeld(deps, scope, session.id, (held) => ({
+      ...held,
+      ...moved,
+      fixed: null,
+      entered: waits ? enteredOf(opened, given) : null,
+    }));
   });
 }
 
@@ -65,17 +77,37 @@ export async function changeHeld(
 
 /** Throws validation for what the customer is not asked for. */
 function merged(opened: OpenedSession, given: JsonObject): CandidateValues {
-  const asked = askedOf(opened);
-  const known = new Set(asked.map(({ key }) => key));
+  const known = new Set(askedOf(opened).map(({ key }) => key));
   const stray = Object.keys(given).filter((key) => !known.has(key));
   if (stray.length > 0) throw refused(stray.map((key) => schemaIssue(key, 'is not asked for here')));
-  const { params, secrets } = opened.values;
-  const enteredOf = (secret: boolean) => entries(asked, given, secret);
-  const kept = Object.entries(params).filter(([key]) => !known.has(key));
+  return withEntered(opened.values, enteredOf(opened, given), opened.session);
+}
+
+/** With the secrets that were entered before in the session. */
+function enteredOf(opened: OpenedSession, given: JsonObject): CandidateValues {
+  const asked = askedOf(opened);
   return {
-    params: Object.fromEntries([...kept, ...enteredOf(false)]),
-    secrets: { ...secrets, ...Object.fromEntries(enteredOf(true)) },
+    params: Object.fromEntries(entries(asked, given, false)),
+    secrets: { ...opened.held.entered?.secrets, ...Object.fromEntries(entries(asked, given, true)) },
   };
+}
+
+/** Whether requests would go to another host than by what is there. */
+function isOtherAddress({ spec, values: { params, secrets } }: OpenedSession, wanted: CandidateValues): boolean {
+  const named = addressValues(spec);
+  const addressesOf = (values: JsonObject): JsonObject =>
+    Object.fromEntries(Object.entries(values).filter(([key]) => named.has(key) || named.has(null)));
+  const before = addressesOf({ ...params, ...secrets });
+  return !isDeepStrictEqual(before, addressesOf({ ...wanted.params, ...wanted.secrets }));
+}
+
+/** No secret that is there goes to an address of the customer's choice. */
+function refuseKeptSecrets(opened: OpenedSession, given: JsonObject): void {
+  const entered = Object.fromEntries(entries(askedOf(opened), given, true));
+  const kept = sentSecrets(opened.spec).filter(
+    (key) => Object.hasOwn(opened.values.secrets, key) && !Object.hasOwn(entered, key),
+  );
+  if (kept.length > 0) throw refused(kept.map((key) => schemaIssue(key, 'enter it again: the address is another one')));
 }
 
 const entries = (asked: readonly ConnectionParam[], given: JsonObject, secret: boolean) =>

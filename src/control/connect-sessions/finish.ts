@@ -113,10 +113,11 @@ const unknownCode = (): AppError =>
 
 /** Each part is done once, however often this is repeated after an error. */
 async function complete(deps: FinishDeps, scope: OrgScope, opened: OpenedSession): Promise<void> {
-  const { session, held, connection } = opened;
+  const { session, held, connection, values } = opened;
   const { id: connectionId } = found(connection, 'Connection');
+  // With what its org has changed meanwhile. Rows of a connection in use are not the customer's to delete.
   if (held.entered) {
-    await updateConnection(deps, scope, { id: connectionId, ...held.entered, dryRun: false, allowDeletes: true });
+    await updateConnection(deps, scope, { id: connectionId, ...values, dryRun: false, allowDeletes: false });
   }
   await makeSchedules(deps, scope, { connectionId, schedules: session.schedulesJson });
   for (const [slot, code] of Object.entries(held.codes)) {

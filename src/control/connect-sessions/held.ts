@@ -8,12 +8,14 @@ const Values = v.object({ params: JsonObject, secrets: JsonObject });
 const Held = v.object({
   /** What the org fixed; `null` once a connection has it. */
   fixed: v.nullable(Values),
-  /** All values of a connection that was there before, as its customer wants them; `null` until they are entered. */
+  /** What the customer entered for a connection that is in use; `null`: nothing yet, or the connection has it. */
   entered: v.nullable(Values),
   /** By slot the code of a grant that waits; `null`: the connection has the grant. */
   codes: mapOf(v.string(), v.nullable(v.string())),
   /** By slot the hash of what only the browser that consented has. */
   proofs: mapOf(v.string(), v.string()),
+  /** Whether the customer chose another address, to which no earlier grant may be sent. */
+  isMoved: v.boolean(),
 });
 /** What a session seals until it ends. */
 export type Held = v.InferOutput<typeof Held>;
@@ -29,6 +31,6 @@ export function openHeld(
   { orgId }: OrgScope,
   { id, sealed }: { readonly id: string; readonly sealed: SealedSecret | null },
 ): Held {
-  if (!sealed) return { fixed: null, entered: null, codes: {}, proofs: {} };
+  if (!sealed) return { fixed: null, entered: null, codes: {}, proofs: {}, isMoved: false };
   return v.parse(Held, JSON.parse(secretBox.open(sealed, { orgId, ownerId: id, kind })));
 }

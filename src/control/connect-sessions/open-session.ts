@@ -55,12 +55,27 @@ export async function openSession(deps: OpenDeps, { scope, sessionId }: SessionK
   }
   const connection = found(await findPinnedConnection(deps.db, scope, connectionId), 'Connection');
   const spec = validSpec(connection.specJson, connection.specOverridesJson);
-  const stored = async () => ({
+  const stored = {
     params: connection.paramsJson,
     secrets: await openSecrets(deps, deps.db, scope, connectionId),
-  });
-  return { session, held, spec, connection, values: declaredValues(spec, held.entered ?? (await stored())) };
+  };
+  const values = held.entered ? withEntered(stored, held.entered, session) : stored;
+  return { session, held, spec, connection, values: declaredValues(spec, values) };
 }
+
+/** Of the params that are asked for, one that was not entered is taken away; an absent secret stays. */
+export function withEntered(
+  { params, secrets }: CandidateValues,
+  entered: CandidateValues,
+  { askedParams }: Pick<ConnectSession, 'askedParams'>,
+): CandidateValues {
+  const kept = Object.entries(params).filter(([key]) => !askedParams.includes(key));
+  return { params: { ...Object.fromEntries(kept), ...entered.params }, secrets: { ...secrets, ...entered.secrets } };
+}
+
+/** Whether the connection runs, or did: what the customer enters waits until it is tested. */
+export const isInUse = ({ session, connection }: Pick<OpenedSession, 'session' | 'connection'>): boolean =>
+  connection !== null && (session.specId === null || connection.status !== 'pending');
 
 export function validSpec(document: unknown, overrides: unknown): ConnectorSpec {
   const checked = storedSpec(document, overrides);

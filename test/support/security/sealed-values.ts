@@ -94,6 +94,7 @@ export async function plantSealedValues(
     entered: { params: { value: `session of ${connectionId}` }, secrets: {} },
     codes: {},
     proofs: {},
+    isMoved: false,
   };
   await insertConnectSession(db, scope, {
     ...{ id: sessionId, tokenHash: randomBytes(32), step: 'values', connectionId, ttlSeconds: 600 },

@@ -42,7 +42,8 @@ function addressRule({ path, value }: Located): readonly Issue[] {
 const fixedEnd =
   /^(?:[^{}]*|.*\}\}(?!\.(?:com?|org|net|gov|edu|ac|ne|or|go)\.[a-z]{2}(?::\d+)?$)(?:\.[a-z\d-]+){2,}(?::\d+)?)$/i;
 
-function hasFixedEnd(url: string): boolean {
+/** Whether no value that stands in a URL decides whose host it is. */
+export function hasFixedEnd(url: string): boolean {
   const host = /^https?:\/\/(?<host>(?:\{\{.*?\}\}|[^/?#{])+)(?:[/?#]|$)/i.exec(url)?.groups?.['host'];
   return host !== undefined && !host.includes('@') && fixedEnd.test(host);
 }

@@ -42,7 +42,15 @@ export function mentionsAt(spec: ConnectorSpec, isPlace: (at: string) => boolean
 
 /** Names of the values of a connection, secret or not, that the expressions at some places read. */
 export function valuesNamedAt(spec: ConnectorSpec, isPlace: (at: string) => boolean): Names {
-  const references = textsWithin(spec, isPlace).flatMap(referencesOf);
+  return connectionValues(textsWithin(spec, isPlace));
+}
+
+/** The same of the templates in one value. */
+export const valuesNamedIn = (located: Located): Names =>
+  connectionValues(expressionsAt('templates', located, parseExpression));
+
+function connectionValues(texts: readonly string[]): Names {
+  const references = texts.flatMap(referencesOf);
   return new Set([...membersOf(references, 'params'), ...membersOf(references, 'secrets')]);
 }
 
