@@ -676,6 +676,10 @@ export interface PendingGrants {
   nonce: Buffer | null;
   orgId: string;
   /**
+   * The connect session with which it ends, and without a revocation; null: an org began it by an API key.
+   */
+  sessionId: string | null;
+  /**
    * As in tokens.
    */
   slot: string;

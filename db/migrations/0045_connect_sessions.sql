@@ -72,6 +72,11 @@ comment on column connect_sessions.confirm_hash is 'SHA-256 of the code by which
 comment on column connect_sessions.busy_until is 'Until then one request alone changes its connection; null: none does.';
 comment on column connect_sessions.ciphertext is 'Sealed: what the org fixed until there is a connection, what waits to be applied, the codes of grants. Null: it has ended.';
 
+alter table pending_grants
+  add column session_id text,
+  add foreign key (org_id, session_id) references connect_sessions (org_id, id) on delete cascade;
+comment on column pending_grants.session_id is 'The connect session with which it ends, and without a revocation; null: an org began it by an API key.';
+
 alter table oauth_states
   add column session_id text,
   add column browser_hash bytea,

@@ -4,6 +4,7 @@ import { orgScope } from '../../db/scope.ts';
 import { newId } from '../../src/core/ids.ts';
 import { endExpiredSessions } from '../../src/maintenance/connect-sweep.ts';
 import type { Reply } from '../support/service/api.ts';
+import { eventually } from '../support/service/eventually.ts';
 import { type ConnectPlace, goodToken, openConnectPlace } from '../support/sync/connect-sessions.ts';
 import { recordedEvents } from '../support/webhooks/events.ts';
 
@@ -544,6 +545,24 @@ describe('a session of a connection', () => {
     expect((await place.org.call('POST', `/connections/${connectionId}/test`)).body.ok).toBe(true);
   });
 
+  it('changes nothing when it is confirmed after its grant is gone', async () => {
+    const connectionId = await connected(place.withConsent, {}, true);
+    const { id, token } = await place.begin({
+      ...{ connectionId, ask: ['apiUrl'], returnUrl: 'https://app.acme.example/connected' },
+      schedules: [{ resourceKey: 'records', cron: '*/15 * * * *' }],
+    });
+    await enter(token, { apiUrl: `${place.upstream.url}/` });
+    await consent(token);
+    await testBoth(token);
+    const code = new URL((await finish(token)).body.returnAddress).searchParams.get('code');
+    const { db } = place.api.deps;
+    await db.deleteFrom('pendingGrants').where('connectionId', '=', connectionId).execute();
+    const confirmed = await place.org.call('POST', '/connect-sessions/confirm', { body: { sessionId: id, code } });
+    expect(confirmed.status, JSON.stringify(confirmed.body)).toBe(409);
+    expect((await connectionOf(connectionId)).body.paramsJson).toEqual({ apiUrl: place.upstream.url });
+    expect((await place.org.call('GET', `/connections/${connectionId}/schedules`)).body).toEqual([]);
+  });
+
   it('has something to do for its customer', async () => {
     const { body } = await place.org.call('POST', '/connections', {
       body: {
@@ -608,6 +627,37 @@ describe('a session that nobody finishes', () => {
     await endExpiredSessions(deps());
     expect((await connectionOf(body.id)).status).toBe(200);
     expect(await sessionOf(id)).toMatchObject({ state: 'expired', connectionId: body.id });
+  });
+
+  it('keeps a grant as long as it lives, and deletes it without a revocation', async () => {
+    const grantsOf = (connectionId: string) =>
+      deps().db.selectFrom('pendingGrants').selectAll().where('connectionId', '=', connectionId).execute();
+    const { id: first, token: ofFirst } = await place.begin(place.withConsent);
+    await enter(ofFirst, {});
+    await consent(ofFirst);
+    await testBoth(ofFirst);
+    await finish(ofFirst);
+    const { connectionId } = await sessionOf(first);
+    const before = place.oauth.revocations();
+    for (const end of ['cancel', 'expire', 'of a connection']) {
+      const body = end === 'of a connection' ? { connectionId } : { ...place.withConsent, ttlSeconds: 86_400 };
+      const { id, token, expiresAt } = await place.begin(body);
+      await enter(token, {});
+      await consent(token);
+      await consent(token);
+      const { connectionId: own } = await sessionOf(id);
+      const [grant] = await grantsOf(own);
+      expect(new Date(grant?.expiresAt ?? 0)).toEqual(new Date(expiresAt));
+      if (end === 'expire') {
+        await age(id);
+        await endExpiredSessions(deps());
+      } else await place.org.call('DELETE', `/connect-sessions/${id}`);
+      expect(await grantsOf(own)).toEqual([]);
+    }
+    // One that is due comes after those that are not.
+    await place.org.call('DELETE', `/connections/${connectionId}`);
+    await eventually('the grant of a deleted connection is revoked', async () => place.oauth.revocations() > before);
+    expect(place.oauth.revocations()).toBe(before + 1);
   });
 
   it('is ended by its org at any time', async () => {

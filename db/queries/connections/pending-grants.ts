@@ -9,22 +9,27 @@ export interface PendingGrant extends TokenKey {
   readonly codeFingerprint: string;
   /** Whether it may be of another account than the stored grant. */
   readonly newAccount: boolean;
+  /** The connect session with which it ends; `null`: it has a time of its own. */
+  readonly sessionId: string | null;
   /** The sealed token; `null` once the grant is confirmed. */
   readonly sealed: SealedSecret | null;
 }
 
-/** Keeps a grant for `ttlSeconds`, in place of the slot's previous one. */
+/** Keeps a grant for `ttlSeconds`, or as long as its session, in place of the slot's previous one. */
 export async function putPendingGrant(
   tx: Db,
   scope: OrgScope,
   grant: PendingGrant & { readonly sealed: SealedSecret; readonly ttlSeconds: number },
 ): Promise<void> {
-  const { connectionId, slot, codeFingerprint, newAccount, sealed, ttlSeconds } = grant;
+  const { connectionId, slot, codeFingerprint, newAccount, sessionId, sealed, ttlSeconds } = grant;
   const columns = {
     codeFingerprint,
     newAccount,
+    sessionId,
     ...sealedColumns(sealed),
-    expiresAt: sql<string>`now() + make_interval(secs => ${ttlSeconds})`,
+    expiresAt: sql<string>`coalesce(
+      (select expires_at from connect_sessions where org_id = ${scope.orgId} and id = ${sessionId}),
+      now() + make_interval(secs => ${ttlSeconds}))`,
   };
   await tx
     .insertInto('pendingGrants')
@@ -43,7 +48,8 @@ export async function findPendingGrants(
 ): Promise<readonly PendingGrant[]> {
   const rows = await db
     .selectFrom('pendingGrants')
-    .select(['connectionId', 'slot', 'codeFingerprint', 'newAccount', 'kekId', 'wrappedKey', 'nonce', 'ciphertext'])
+    .select(['connectionId', 'slot', 'codeFingerprint', 'newAccount', 'sessionId'])
+    .select(['kekId', 'wrappedKey', 'nonce', 'ciphertext'])
     .where('orgId', '=', scope.orgId)
     .where('connectionId', '=', connectionId)
     .where('expiresAt', '>', sql<string>`now()`)
@@ -94,7 +100,7 @@ export async function putPendingToken(
     .execute();
 }
 
-/** Removes the grant of a slot, whose code then confirms nothing; returns its token, if any. */
+/** Removes the grant of a slot, whose code then confirms nothing; returns its token, if it is to be revoked. */
 export async function dropPendingGrant(
   tx: Db,
   scope: OrgScope,
@@ -105,25 +111,44 @@ export async function dropPendingGrant(
     .where('orgId', '=', scope.orgId)
     .where('connectionId', '=', connectionId)
     .where('slot', '=', slot)
-    .returning(['kekId', 'wrappedKey', 'nonce', 'ciphertext'])
+    .returning(['sessionId', 'kekId', 'wrappedKey', 'nonce', 'ciphertext'])
     .executeTakeFirst();
-  return row ? sealedOf(row) : null;
+  return row?.sessionId === null ? sealedOf(row) : null;
+}
+
+/** Removes what waits for the end of a session. */
+export async function dropGrantsOfSession(tx: Db, scope: OrgScope, sessionId: string): Promise<void> {
+  await tx
+    .deleteFrom('pendingGrants')
+    .where('orgId', '=', scope.orgId)
+    .where('sessionId', '=', sessionId)
+    .where('connectionId', 'in', (eb) =>
+      eb
+        .selectFrom('connectSessions')
+        .select((of) => of.ref('connectionId').$notNull().as('connectionId'))
+        .where('orgId', '=', scope.orgId)
+        .where('id', '=', sessionId),
+    )
+    .execute();
 }
 
 export interface DeadGrant extends TokenKey {
   readonly orgId: string;
+  /** `null` if there is nothing to revoke. */
   readonly sealed: SealedSecret | null;
 }
 
+type DeadRow = Omit<DeadGrant, 'sealed'> & Pick<PendingGrant, 'sessionId'>;
+
 export async function takeDeadGrants(db: Db, rowsMax: number): Promise<readonly DeadGrant[]> {
-  const { rows } = await sql<Omit<DeadGrant, 'sealed'> & { [Name in keyof SealedSecret]: SealedSecret[Name] | null }>`
+  const { rows } = await sql<DeadRow & { [Name in keyof SealedSecret]: SealedSecret[Name] | null }>`
     delete from pending_grants where ctid in (
       select ctid from pending_grants where expires_at < now() limit ${rowsMax} for update skip locked)
-    returning org_id, connection_id, slot, kek_id, wrapped_key, nonce, ciphertext`.execute(db);
-  return rows.map(({ orgId, connectionId, slot, ...sealed }) => ({
+    returning org_id, connection_id, slot, session_id, kek_id, wrapped_key, nonce, ciphertext`.execute(db);
+  return rows.map(({ orgId, connectionId, slot, sessionId, ...sealed }) => ({
     orgId,
     connectionId,
     slot,
-    sealed: sealedOf(sealed),
+    sealed: sessionId === null ? sealedOf(sealed) : null,
   }));
 }

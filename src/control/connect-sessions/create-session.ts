@@ -6,6 +6,7 @@ import {
   insertConnectSession,
 } from '../../../db/queries/connect-sessions/sessions.ts';
 import { findPinnedConnection } from '../../../db/queries/connections/connections.ts';
+import { dropGrantsOfSession } from '../../../db/queries/connections/pending-grants.ts';
 import { readAuthorizationSettings } from '../../../db/queries/orgs/authorization-settings.ts';
 import { findWorkspace } from '../../../db/queries/orgs/workspaces.ts';
 import { findNewestPublished, findSpecVersion } from '../../../db/queries/specs.ts';
@@ -261,9 +262,12 @@ export async function endUnfinished(
 ): Promise<void> {
   await alone(deps, { scope, sessionId: id }, async () => {
     const own = await findOwnConnection(deps.db, scope, id);
-    // Its session ends with it.
-    if (own?.status === 'pending') return await deleteConnection(deps, scope, own.id);
-    // Active: a process died after the activation, before it ended the session.
-    await endConnectSession(deps.db, scope, { id, state: own ? 'connected' : state });
+    // Its session ends with it. Providers that revoke all grants of an account together would end other connections of it.
+    if (own?.status === 'pending') return await deleteConnection(deps, scope, own.id, { revokes: false });
+    await deps.db.transaction().execute(async (tx) => {
+      await dropGrantsOfSession(tx, scope, id);
+      // Active: a process died after the activation, before it ended the session.
+      await endConnectSession(tx, scope, { id, state: own ? 'connected' : state });
+    });
   });
 }

@@ -100,10 +100,17 @@ export async function confirmSession(
   await alone(deps, { scope, sessionId }, async () => {
     const opened = await openSession(deps, { scope, sessionId });
     if (!isConnectSecret(code, opened.session.confirmHash)) throw unknownCode();
+    const { step } = await standOf(deps, scope, opened);
+    if (step !== 'confirm') throw changed();
     await complete(deps, scope, opened);
   });
   return found(await findConnectSessionRow(deps.db, scope, sessionId), 'Session');
 }
+
+const changed = (): AppError =>
+  conflict(
+    'What the customer gave no longer fits the connection, so nothing was changed: let them open their link again.',
+  );
 
 const unknownCode = (): AppError =>
   new AppError(
@@ -115,11 +122,12 @@ const unknownCode = (): AppError =>
 async function complete(deps: FinishDeps, scope: OrgScope, opened: OpenedSession): Promise<void> {
   const { session, held, connection, values } = opened;
   const { id: connectionId } = found(connection, 'Connection');
+  // Limits can refuse these, so they come before what changes the connection.
+  await makeSchedules(deps, scope, { connectionId, schedules: session.schedulesJson });
   // With what its org has changed meanwhile. Rows of a connection in use are not the customer's to delete.
   if (held.entered) {
     await updateConnection(deps, scope, { id: connectionId, ...values, dryRun: false, allowDeletes: false });
   }
-  await makeSchedules(deps, scope, { connectionId, schedules: session.schedulesJson });
   for (const [slot, code] of Object.entries(held.codes)) {
     if (code === null) continue;
     await confirmAuthorization(deps, scope, { connectionId, code, reason: 'connect' }).catch(async (error: unknown) => {

@@ -142,8 +142,13 @@ export async function pauseConnection(deps: RunDeps, scope: OrgScope, id: string
  * The sweeper removes the rest once they have ended; delivered records stay with the customer. An OAuth grant is revoked in
  * the background if the spec says how. Throws not_found.
  */
-export async function deleteConnection(deps: RunDeps & GrantDeps, scope: OrgScope, id: string): Promise<void> {
-  const revoke = await prepareRevocation(deps, scope, id);
+export async function deleteConnection(
+  deps: RunDeps & GrantDeps,
+  scope: OrgScope,
+  id: string,
+  { revokes = true }: { readonly revokes?: boolean } = {},
+): Promise<void> {
+  const revoke = revokes ? await prepareRevocation(deps, scope, id) : null;
   const runs = await deps.db.transaction().execute(async (tx) => {
     found(await markConnectionDeleted(tx, scope, id), 'Connection');
     await deleteSecrets(tx, scope, id);

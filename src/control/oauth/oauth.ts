@@ -229,7 +229,7 @@ async function pendingCode(deps: OauthDeps, begun: Begun, callback: Omit<Callbac
         (await isOtherAccount(deps, deps.db, scope, { connectionId, ...obtained }));
       return isOther
         ? { error: 'other_account' }
-        : { code: await keepPending(deps, scope, { ...obtained, connectionId }) };
+        : { code: await keepPending(deps, scope, { ...obtained, connectionId, sessionId: begun.session?.id ?? null }) };
     });
   } catch (error) {
     const facts = { orgId: scope.orgId, connectionId, error };

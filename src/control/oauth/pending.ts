@@ -25,6 +25,12 @@ import { type Authorized, type ObtainedGrant, storeGrant } from './store-grant.t
 
 const pendingSeconds = 600;
 
+interface Kept extends ObtainedGrant {
+  readonly connectionId: string;
+  /** The connect session that the grant lives as long as; `null`: an API key began it. */
+  readonly sessionId: string | null;
+}
+
 /**
  * Keeps a grant apart from the connection's own, replacing an earlier waiting one; returns the code that confirms it. Throws
  * not_found (deleted meanwhile).
@@ -32,7 +38,7 @@ const pendingSeconds = 600;
 export async function keepPending(
   deps: GrantDeps,
   scope: OrgScope,
-  { connectionId, grant, token, newAccount }: ObtainedGrant & { readonly connectionId: string },
+  { connectionId, sessionId, grant, token, newAccount }: Kept,
 ): Promise<string> {
   const code = generateRandomState();
   const slot = tokenSlot(grant.resourceKey);
@@ -45,6 +51,7 @@ export async function keepPending(
       slot,
       codeFingerprint: deps.secretBox.fingerprint(boundCode(scope, connectionId, code)),
       newAccount,
+      sessionId,
       sealed: sealToken(deps.secretBox, token, owner, 'pending-grant'),
       ttlSeconds: pendingSeconds,
     });

@@ -13,6 +13,8 @@ import { type GrantDeps, type Grants, openGrants } from './grant.ts';
 
 interface HeldGrant extends Authorizable {
   readonly token: StoredToken;
+  /** Whether it waits for the end of a connect session, and may be of an account that another connection has. */
+  readonly isOfSession: boolean;
 }
 
 /**
@@ -26,7 +28,8 @@ export async function prepareRevocation(
 ): Promise<(() => void) | null> {
   try {
     const grants = await openGrants(deps, scope, connectionId);
-    const held = await heldGrants(deps, scope, { connectionId, grants });
+    const all = await heldGrants(deps, scope, { connectionId, grants });
+    const held = all.filter(({ isOfSession }) => !isOfSession);
     if (held.length > 0) return () => void revoke(deps, { grants, held, connectionId });
     await grants[Symbol.asyncDispose]();
     return null;
@@ -49,9 +52,12 @@ async function heldGrants(
   for (const one of grants.all) {
     const slot = tokenSlot(one.resourceKey);
     const stored = await findToken(db, scope, { connectionId, slot });
-    const pending = waiting.find((grant) => grant.slot === slot)?.sealed;
-    if (stored) held.push({ ...one, token: openToken(secretBox, stored, owner) });
-    if (pending) held.push({ ...one, token: openToken(secretBox, pending, owner, 'pending-grant') });
+    const pending = waiting.find((grant) => grant.slot === slot);
+    if (stored) held.push({ ...one, token: openToken(secretBox, stored, owner), isOfSession: false });
+    if (pending?.sealed) {
+      const token = openToken(secretBox, pending.sealed, owner, 'pending-grant');
+      held.push({ ...one, token, isOfSession: pending.sessionId !== null });
+    }
   }
   return held;
 }

@@ -60,6 +60,7 @@ export async function plantSealedValues(
     slot: '',
     codeFingerprint: '',
     newAccount: false,
+    sessionId: null,
     sealed: sealToken(box, grant, owner, 'pending-grant'),
     ttlSeconds: 600,
   });

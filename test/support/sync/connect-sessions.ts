@@ -120,6 +120,7 @@ const consentSpec = (oauth: OauthServer) => ({
     kind: 'oauth2_authorization_code',
     authorizeUrl: `${oauth.url}/authorize`,
     tokenUrl: oauth.tokenUrl,
+    revokeUrl: `${oauth.url}/revoke`,
     clientId: 'client',
     clientAuth: 'none',
     pkce: true,
