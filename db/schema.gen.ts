@@ -194,6 +194,10 @@ export interface ConnectSessions {
   endedAt: string | null;
   expiresAt: string;
   externalCustomerId: string | null;
+  /**
+   * Whether an embed token made it: the next such one of its connection takes its place.
+   */
+  fromEmbed: boolean;
   id: string;
   kekId: string | null;
   newAccount: boolean;

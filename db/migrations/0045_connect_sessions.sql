@@ -27,6 +27,7 @@ create table connect_sessions (
   connection_id text,
   asked_params text[] not null,
   authorizes boolean not null,
+  from_embed boolean not null,
   new_account boolean not null,
   resource_keys text[] not null,
   schedules_json jsonb not null,
@@ -64,6 +65,7 @@ comment on column connect_sessions.spec_id is 'Of the connection that it makes; 
 comment on column connect_sessions.connection_id is 'Null: the customer has entered nothing yet, or what the session made is removed.';
 comment on column connect_sessions.asked_params is 'The params that the customer sees and enters; the org has fixed all others.';
 comment on column connect_sessions.authorizes is 'Whether the customer has to consent at the provider even if a grant is there.';
+comment on column connect_sessions.from_embed is 'Whether an embed token made it: the next such one of its connection takes its place.';
 comment on column connect_sessions.resource_keys is 'The resources that are synced as soon as the customer is connected.';
 comment on column connect_sessions.problem_json is 'Why the last act of the customer failed: about the values and grants of attempt_no. Null: it did not.';
 comment on column connect_sessions.attempt_no is 'Counts changes of values and grants, so that a test of earlier ones counts no more.';

@@ -15,7 +15,7 @@ import { HttpRejection, toErrorResponse } from './errors.ts';
 import { createCostlyRequests } from './gates/costly-requests.ts';
 import { createListsAtOnce } from './gates/lists-at-once.ts';
 import { createOrgRequests } from './gates/org-requests.ts';
-import { addressOf, createRateLimits, type RateLimits } from './gates/rate-limits.ts';
+import { addressOf, createRateLimits, createSessionLimit, type RateLimits } from './gates/rate-limits.ts';
 import { observe } from './observe.ts';
 import { renderOpenApi } from './openapi/openapi.ts';
 import { createReads } from './reads.ts';
@@ -51,6 +51,7 @@ export function createApp(made: AppDeps, mount?: Mount): Hono<ApiEnv> {
     requests: createOrgRequests(),
     costly: createCostlyRequests(),
     lists: createListsAtOnce(),
+    countOfSession: createSessionLimit(),
   };
   const limits = createRateLimits(deps.requestsPerSecond);
   const findCredential = sharedLookUp(

@@ -44,6 +44,8 @@ export interface ApiDeps extends AppDeps, WriteDeps {
   readonly requests: OrgRequests;
   readonly costly: CostlyRequests;
   readonly lists: InProgress;
+  /** Throws rate_limited. */
+  readonly countOfSession: (sessionId: string) => Promise<void>;
 }
 
 type Schema = v.GenericSchema;

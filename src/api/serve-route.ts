@@ -128,7 +128,7 @@ async function readPlacedBody(route: Route, request: Request): Promise<ReadDocum
 async function callerOf(
   { auth, embedScope = 'read' }: Route,
   c: Context<ApiEnv>,
-  deps: Pick<ApiDeps, 'db' | 'embed' | 'oauth'>,
+  deps: Pick<ApiDeps, 'db' | 'embed' | 'oauth' | 'countOfSession'>,
 ): Promise<AnyCaller | null> {
   if (auth === 'api_key') return c.get('caller');
   if (auth === 'none') return null;
@@ -141,6 +141,7 @@ async function callerOf(
     ? authenticateEmbed(deps, headers, embedScope)
     : authenticateConnect(deps, headers));
   c.set('orgId', caller.scope.orgId);
+  if ('sessionId' in caller) await deps.countOfSession(caller.sessionId);
   return caller;
 }
 

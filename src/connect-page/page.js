@@ -166,6 +166,7 @@ async function enter(values, controls) {
 /** The words for a response that failed; shows the end if the session has ended. @param {Outcome} response */
 async function problemOf({ status: code }) {
   if (code === 0) return text.offline;
+  if (code === 429) return text.busy;
   const { status: ofView, body } = await ask('GET', '');
   if (ofView === 0) return text.offline;
   if (ofView !== 200) {
@@ -259,8 +260,8 @@ function pollConsent() {
 async function refreshConsent() {
   const before = view;
   const { status: code, body } = await ask('GET', '');
-  if (code === 0) {
-    say(text.offline);
+  if (code === 0 || code === 429) {
+    say(code === 0 ? text.offline : text.busy);
     return false;
   }
   if (code !== 200) {

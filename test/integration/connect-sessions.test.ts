@@ -224,6 +224,11 @@ describe('what an org asks for', () => {
     ['a resource that is none', () => ({ ...base(), resources: ['nothing'] }), 'resources.0'],
     ['another page to go to', () => ({ ...base(), returnUrl: 'https://evil.example/' }), 'returnUrl'],
     ['every page to frame it', () => ({ ...base(), allowedOrigins: ['*'] }), 'allowedOrigins.0'],
+    [
+      'a page with a policy of its own',
+      () => ({ ...base(), allowedOrigins: ['https://a;sandbox'] }),
+      'allowedOrigins.0',
+    ],
     ['a day and more', () => ({ ...base(), ttlSeconds: 86_401 }), 'ttlSeconds'],
     [
       'where a secret goes that it fixes',
@@ -563,6 +568,27 @@ describe('a session of a connection', () => {
     expect((await place.org.call('GET', `/connections/${connectionId}/schedules`)).body).toEqual([]);
   });
 
+  it('is one of 20 that are open by API keys, and the only one of an embed token', async () => {
+    const connectionId = await connected(place.withForm, values);
+    const { body: embed } = await place.org.call('POST', '/tokens/embed', {
+      body: { connectionId, scopes: ['reauthorize'] },
+    });
+    const headers = { 'x-service-embed-token': embed.token };
+    const again = async (): Promise<string> => {
+      const { status, body } = await place.org.call('POST', '/embed/connection/reauthorize', { apiKey: null, headers });
+      expect(status, JSON.stringify(body)).toBe(201);
+      return body.url.split('#')[1];
+    };
+    const first = await again();
+    const second = await again();
+    expect([(await view(first)).state, (await view(second)).state]).toEqual(['canceled', 'open']);
+    for (let made = 0; made < 20; made += 1) await place.begin({ connectionId });
+    expect(await place.org.call('POST', '/connect-sessions', { body: { connectionId } })).toMatchObject({
+      status: 409,
+    });
+    expect((await view(await again())).state).toBe('open');
+  });
+
   it('has something to do for its customer', async () => {
     const { body } = await place.org.call('POST', '/connections', {
       body: {
@@ -689,6 +715,24 @@ describe('the cookie of a browser', () => {
 });
 
 describe('the token of a session', () => {
+  it('makes 120 requests a minute, and one test at a time', async () => {
+    const { id, token } = await place.begin(place.withForm);
+    const other = await place.begin(place.withForm);
+    await enter(token, values);
+    const busyUntil = (until: string | null) =>
+      place.api.deps.db.updateTable('connectSessions').set({ busyUntil: until }).where('id', '=', id).execute();
+    await busyUntil(new Date(Date.now() + 60_000).toISOString());
+    expect((await test(token, 'source')).status).toBe(409);
+    await busyUntil(null);
+    expect((await test(token, 'source')).status).toBe(200);
+    const statuses = await Promise.all(
+      Array.from({ length: 130 }, async () => (await place.as(token, 'GET', '/connect')).status),
+    );
+    expect(statuses.filter((status) => status === 200)).toHaveLength(117);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(13);
+    expect((await view(other.token)).state).toBe('open');
+  });
+
   it('is stored as a hash, logged nowhere, and good for its own session', async () => {
     const [one, other] = [await place.begin(place.withForm), await place.begin(place.withForm)];
     const rows = JSON.stringify(

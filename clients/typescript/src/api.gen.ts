@@ -2086,7 +2086,7 @@ export interface Operations {
   /**
    * Let the customer of an embed token connect again.
    *
-   * Makes a connect session for its connection, as `POST /connect-sessions` does with its id alone. Open `url` in a window. Needs the scope `reauthorize`.
+   * Makes a connect session for its connection, as `POST /connect-sessions` does with its id alone. It takes the place of an earlier one. Open `url` in a window. Needs the scope `reauthorize`.
    */
   'POST /embed/connection/reauthorize': {
     response: {

@@ -86,6 +86,8 @@ export interface NewConnectSession
     'state' | 'problem' | 'createdAt' | 'openedAt' | 'expiresAt' | 'endedAt' | 'attemptNo' | 'tested' | 'confirmHash'
   > {
   readonly tokenHash: Buffer;
+  /** Whether an embed token made it. */
+  readonly fromEmbed: boolean;
   readonly ttlSeconds: number;
   readonly sealed: SealedSecret;
 }
@@ -179,18 +181,38 @@ export async function noteStep(
     .execute();
 }
 
-/** Takes the right to change the connection of an open session; `false` while another request has it. */
-export async function takeBusy(db: Db, scope: OrgScope, id: string, seconds: number): Promise<boolean> {
-  const { numUpdatedRows } = await update(db, scope, id)
-    .set({ busyUntil: sql<string>`clock_timestamp() + make_interval(secs => ${seconds})` })
+/**
+ * Takes the right to change the connection of an open session; returns until when, `null` while another request has it.
+ */
+export async function takeBusy(db: Db, scope: OrgScope, id: string, seconds: number): Promise<string | null> {
+  const taken = await update(db, scope, id)
+    // As exact as it is read.
+    .set({ busyUntil: sql<string>`date_trunc('milliseconds', clock_timestamp()) + make_interval(secs => ${seconds})` })
     .where('state', '=', 'open')
     .where((eb) => eb.or([eb('busyUntil', 'is', null), eb('busyUntil', '<', sql<string>`clock_timestamp()`)]))
+    .returning('busyUntil')
     .executeTakeFirst();
-  return numUpdatedRows === 1n;
+  return taken?.busyUntil ?? null;
 }
 
-export async function giveBusyBack(db: Db, scope: OrgScope, id: string): Promise<void> {
-  await update(db, scope, id).set({ busyUntil: null }).execute();
+/** Does nothing once another request has it. */
+export async function giveBusyBack(db: Db, scope: OrgScope, id: string, busyUntil: string): Promise<void> {
+  await update(db, scope, id).set({ busyUntil: null }).where('busyUntil', '=', busyUntil).execute();
+}
+
+/** Open sessions of a connection that was there before. */
+export function findOpenSessionsOf(
+  tx: Db,
+  scope: OrgScope,
+  { connectionId, fromEmbed }: { readonly connectionId: string; readonly fromEmbed: boolean },
+): Promise<readonly { readonly id: string }[]> {
+  return ofOrg(tx, scope)
+    .select('id')
+    .where('connectionId', '=', connectionId)
+    .where('specId', 'is', null)
+    .where('fromEmbed', '=', fromEmbed)
+    .where('state', '=', 'open')
+    .execute();
 }
 
 /** Attaches the connection that a session has made. */

@@ -29,6 +29,14 @@ export function createRateLimits(requestsPerSecond: number | null): RateLimits |
   };
 }
 
+const sessionPoints = { points: 120, duration: 60 };
+
+/** Counts requests of one connect session, whose token is with somebody outside; throws as {@link RateLimits}. */
+export function createSessionLimit(): (sessionId: string) => Promise<void> {
+  const limiter = new RateLimiterMemory(sessionPoints);
+  return (sessionId) => take(limiter, sessionId);
+}
+
 /** The client's or a proxy's address: forwarding headers are not trusted. */
 export function addressOf({ env }: Pick<Context, 'env'>): string {
   // Requests that do not come from the server, as in tests, have no socket.
@@ -44,7 +52,7 @@ function createLimiter(perSecond: number, atOnce: number): BurstyRateLimiter {
   );
 }
 
-async function take(limiter: BurstyRateLimiter, client: string): Promise<void> {
+async function take(limiter: Pick<RateLimiterMemory, 'consume'>, client: string): Promise<void> {
   try {
     await limiter.consume(client);
   } catch (error) {

@@ -99,7 +99,7 @@ export const embedRoutes = [
     path: '/embed/connection/reauthorize',
     summary: 'Let the customer of an embed token connect again',
     description:
-      'Makes a connect session for its connection, as `POST /connect-sessions` does with its id alone. Open `url` in a window. Needs the scope `reauthorize`.',
+      'Makes a connect session for its connection, as `POST /connect-sessions` does with its id alone. It takes the place of an earlier one. Open `url` in a window. Needs the scope `reauthorize`.',
     tag,
     auth: 'embed_token',
     embedScope: 'reauthorize',
@@ -108,7 +108,10 @@ export const embedRoutes = [
     response: v.object({ url: v.string(), expiresAt: Timestamp }),
     errors: ['not_found', 'conflict'],
     handle: async ({ scope, caller }, deps) => {
-      const { url, expiresAt } = await createSession(deps, scope, sessionOf(caller.connectionId));
+      const { url, expiresAt } = await createSession(deps, scope, {
+        ...sessionOf(caller.connectionId),
+        fromEmbed: true,
+      });
       return { url, expiresAt };
     },
   }),

@@ -1,7 +1,9 @@
+import type { Db } from '../../../db/client.ts';
 import {
   endConnectSession,
   findConnectSessionRow,
   findCustomerParams,
+  findOpenSessionsOf,
   findOwnConnection,
   insertConnectSession,
 } from '../../../db/queries/connect-sessions/sessions.ts';
@@ -53,6 +55,8 @@ export interface SessionRequest {
   readonly returnUrl: string | null;
   readonly allowedOrigins: readonly string[];
   readonly ttlSeconds: number;
+  /** Whether an embed token asks for it. */
+  readonly fromEmbed: boolean;
 }
 
 /** A session in which its customer connects a connection again. */
@@ -60,7 +64,7 @@ export const sessionOf = (connectionId: string): SessionRequest => ({
   connectionId,
   ...{ workspaceId: null, specKey: null, specVersion: null, displayName: null, externalCustomerId: null },
   ...{ params: {}, secrets: {}, overrides: null, ask: null, newAccount: false, resources: [], schedules: [] },
-  ...{ returnUrl: null, allowedOrigins: [], ttlSeconds: usualSessionSeconds },
+  ...{ returnUrl: null, allowedOrigins: [], ttlSeconds: usualSessionSeconds, fromEmbed: false },
 });
 
 /** How long a customer has unless the org says otherwise. */
@@ -93,6 +97,7 @@ export async function createSession(deps: CreateDeps, scope: OrgScope, request: 
   const fixed = connectionId === null ? { params, secrets } : null;
   const row = await write(deps, async (tx) => {
     await requireRoom(tx, scope, 'connectSessions');
+    if (connectionId !== null) await makeRoom(tx, scope, { connectionId, fromEmbed: request.fromEmbed });
     return await insertConnectSession(tx, scope, {
       ...facts,
       id,
@@ -103,6 +108,7 @@ export async function createSession(deps: CreateDeps, scope: OrgScope, request: 
       specOverridesJson: connectionId === null ? overrides : null,
       askedParams: asked,
       newAccount: request.newAccount,
+      fromEmbed: request.fromEmbed,
       resourceKeys: [...request.resources],
       schedulesJson: request.schedules,
       returnUrl: request.returnUrl === null ? null : checkReturnUrl(request.returnUrl, settings),
@@ -112,6 +118,24 @@ export async function createSession(deps: CreateDeps, scope: OrgScope, request: 
     });
   });
   return { id, token, url: `${pageOf(deps, id)}#${token}`, expiresAt: row.expiresAt };
+}
+
+const openMax = 20;
+
+/** For one connection: one of an embed token, which the next replaces, and some of API keys. The caller has locked the org. */
+async function makeRoom(
+  tx: Db,
+  scope: OrgScope,
+  wanted: { readonly connectionId: string; readonly fromEmbed: boolean },
+): Promise<void> {
+  const open = await findOpenSessionsOf(tx, scope, wanted);
+  if (!wanted.fromEmbed && open.length >= openMax) {
+    throw conflict(`The connection has ${openMax} open sessions: end one, DELETE /api/v1/connect-sessions/:id.`);
+  }
+  for (const { id } of wanted.fromEmbed ? open : []) {
+    await dropGrantsOfSession(tx, scope, id);
+    await endConnectSession(tx, scope, { id, state: 'canceled' });
+  }
 }
 
 async function ofSpec(deps: CreateDeps, scope: OrgScope, request: SessionRequest) {

@@ -107,13 +107,14 @@ export async function alone<Result>(
   { scope, sessionId }: SessionKey,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  if (!(await takeBusy(deps.db, scope, sessionId, busySeconds))) {
+  const until = await takeBusy(deps.db, scope, sessionId, busySeconds);
+  if (until === null) {
     throw conflict('Another window is at work with this session, or it has ended. Try again in a moment.');
   }
   try {
     return await work();
   } finally {
-    await giveBusyBack(deps.db, scope, sessionId);
+    await giveBusyBack(deps.db, scope, sessionId, until);
   }
 }
 

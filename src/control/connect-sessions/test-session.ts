@@ -4,14 +4,17 @@ import type { ConnectTest } from '../../core/resources/connect-session.ts';
 import { isWithin, valuesNamedAt } from '../../core/spec/connection/mentions.ts';
 import { type ConnectionTestDeps, testConnection } from '../connections/test-connection.ts';
 import type { GrantDeps } from '../oauth/grant.ts';
-import { keepProblem, type OpenedSession, openSession, requireOpen, type SessionKey } from './open-session.ts';
+import { alone, keepProblem, type OpenedSession, openSession, requireOpen, type SessionKey } from './open-session.ts';
 import { askedOf, standOf } from './view.ts';
+
+/** As {@link testPart}; one at a time, since each reads from the API of others. */
+export const testSession: typeof testPart = (deps, key, part) => alone(deps, key, () => testPart(deps, key, part));
 
 /**
  * Tests one part with what the connection would have. The words of a failure are for the org alone, as they may name what
  * it has fixed. Throws conflict (nothing to test yet).
  */
-export async function testSession(
+async function testPart(
   deps: ConnectionTestDeps & GrantDeps,
   key: SessionKey,
   part: ConnectTest['step'],

@@ -100,7 +100,14 @@ export async function plantSealedValues(
   await insertConnectSession(db, scope, {
     ...{ id: sessionId, tokenHash: randomBytes(32), step: 'values', connectionId, ttlSeconds: 600 },
     ...{ workspaceId: null, specId: null, specVersion: null, specKey: 'acme', specOverridesJson: null },
-    ...{ displayName: '', externalCustomerId: null, askedParams: [], authorizes: false, newAccount: false },
+    ...{
+      displayName: '',
+      externalCustomerId: null,
+      askedParams: [],
+      authorizes: false,
+      newAccount: false,
+      fromEmbed: false,
+    },
     ...{ resourceKeys: [], schedulesJson: [], returnUrl: null, allowedOrigins: [] },
     sealed: sealHeld(box, scope, sessionId, held),
   });
