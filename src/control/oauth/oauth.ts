@@ -13,7 +13,7 @@ import { authorizeUrl, exchangeCode, grantKey } from '../../core/source/auth/aut
 import type { Deps, OauthSettings } from '../../deps.ts';
 import type { CandidateValues } from '../connections/values.ts';
 import type { ApplyDeps } from '../schedules/apply.ts';
-import { isOtherAccount } from './accounts.ts';
+import { matchAccount } from './accounts.ts';
 import { type GrantDeps, type Grants, openGrants, orConflict } from './grant.ts';
 import { keepPending, storeAtOnce } from './pending.ts';
 import {
@@ -226,7 +226,7 @@ async function pendingCode(deps: OauthDeps, begun: Begun, callback: Omit<Callbac
       const isOther =
         begun.session !== null &&
         !obtained.newAccount &&
-        (await isOtherAccount(deps, deps.db, scope, { connectionId, ...obtained }));
+        (await matchAccount(deps, deps.db, scope, { connectionId, ...obtained })) === 'other';
       return isOther
         ? { error: 'other_account' }
         : { code: await keepPending(deps, scope, { ...obtained, connectionId, sessionId: begun.session?.id ?? null }) };
