@@ -14,6 +14,8 @@ let view = null;
 /** What the customer wants to see again; null: what comes next. @type {'values' | 'authorize' | null} */
 let wanted = null;
 let polling = 0;
+/** A test that is under way goes on, whatever other windows say. */
+let isTesting = false;
 
 const orgName = () => view?.org.name ?? '';
 const connector = () => view?.connector ?? '';
@@ -48,7 +50,7 @@ function focusHeading() {
 /** Shows the step that is next, or that is wanted. */
 function show() {
   clearTimeout(polling);
-  if (!view) return;
+  if (!view || isTesting) return;
   showFrame(view);
   say('');
   if (view.state !== 'open') return showEnd(view);
@@ -293,8 +295,16 @@ function showElsewhere(now) {
   pollView();
 }
 
-/** Each part by itself, so that the customer sees where it is. */
 async function runTest() {
+  isTesting = true;
+  const end = await testParts().finally(() => {
+    isTesting = false;
+  });
+  end();
+}
+
+/** Each part by itself, so that the customer sees where it is; returns what comes next. @returns {Promise<() => void>} */
+async function testParts() {
   const lines = /** @type {const} */ (['source', 'destination']).map((part) => {
     const state = element('span', { class: 'muted' }, text.states.waiting);
     const name = element('span', { class: 'grow' }, fill(text.parts[part], connector()));
@@ -320,17 +330,23 @@ async function runTest() {
     }
     become('failed');
     say('');
-    return showFailure(list, response.status === 200 ? failureOf(response.body) : await problemOf(response));
+    const words = response.status === 200 ? failureOf(response.body) : await problemOf(response);
+    return () => showFailure(list, words);
   }
   const response = await ask('POST', '/finish', { proofs });
   say('');
-  if (response.status !== 200) return showFailure(list, await problemOf(response));
+  if (response.status !== 200) {
+    const words = await problemOf(response);
+    return () => showFailure(list, words);
+  }
   view = response.body.view;
   const { returnAddress } = response.body;
-  if (returnAddress !== null && !isFramed) return location.assign(returnAddress);
+  if (returnAddress !== null && !isFramed) return () => location.assign(returnAddress);
   if (returnAddress !== null) tell(view, { event: 'connected', code: new URL(returnAddress).searchParams.get('code') });
-  show();
-  focusHeading();
+  return () => {
+    show();
+    focusHeading();
+  };
 }
 
 /** @param {import('../core/resources/connect-session.ts').ConnectTest} test */
@@ -346,7 +362,8 @@ function failureOf({ step, code, isTheirs }) {
 
 /** Empty words: the end is shown already. @param {HTMLElement} list @param {string} words */
 function showFailure(list, words) {
-  if (words === '' || !view) return;
+  if (!view) return;
+  if (words === '') return view.state === 'open' ? undefined : show();
   if (view.step === 'authorize' || view.step === 'values') return show();
   const again = view.consents.needed > 0 ? [button(text.permitAgain, () => goTo('authorize'), 'quiet')] : [];
   const actions = [button(text.again, () => void runTest()), ...changeDetails(view), ...again, ...cancel()];
