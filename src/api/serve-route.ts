@@ -65,7 +65,11 @@ interface Served {
 }
 
 async function respond(c: Context<ApiEnv>, route: Route, { deps, caller, result }: Served): Promise<Response> {
-  if (result instanceof SeeOther) return c.redirect(result.address, 303);
+  if (result instanceof SeeOther) {
+    // The page that it leads to decides whether its window stays with the one that opened it.
+    c.header('cross-origin-opener-policy', 'unsafe-none');
+    return c.redirect(result.address, 303);
+  }
   const { body, headers } = result instanceof ResponseWithHeaders ? result : { body: result, headers: {} };
   for (const [name, value] of Object.entries(headers)) c.header(name, value);
   if (route.response.type !== 'array') return jsonResponse(c, JSON.stringify(body), route.status);

@@ -295,6 +295,17 @@ function showElsewhere(now) {
   pollView();
 }
 
+/** Waits while another window is at work. @param {string} path @param {unknown} body @returns {Promise<Outcome>} */
+async function askInTurn(path, body) {
+  for (let tries = 0; ; tries += 1) {
+    const response = await ask('POST', path, body);
+    if (response.status !== 409 || tries === 3) return response;
+    const { body: now } = await ask('GET', '');
+    if (now?.state !== 'open' || now.problem !== null) return response;
+    await new Promise((resolve) => setTimeout(resolve, pollMs));
+  }
+}
+
 async function runTest() {
   isTesting = true;
   const end = await testParts().finally(() => {
@@ -323,7 +334,7 @@ async function testParts() {
   say(text.checking);
   for (const { part, become } of lines) {
     become('running');
-    const response = await ask('POST', '/test', { step: part });
+    const response = await askInTurn('/test', { step: part });
     if (response.status === 200 && response.body.ok) {
       become('ok');
       continue;
@@ -333,7 +344,7 @@ async function testParts() {
     const words = response.status === 200 ? failureOf(response.body) : await problemOf(response);
     return () => showFailure(list, words);
   }
-  const response = await ask('POST', '/finish', { proofs });
+  const response = await askInTurn('/finish', { proofs });
   say('');
   if (response.status !== 200) {
     const words = await problemOf(response);
@@ -443,7 +454,7 @@ async function open() {
   say(text.loading);
   if (back !== null) tellBack();
   // The page of the provider may cut the tie to the frame, which then cannot finish.
-  if (popup !== null && !(popup === 'framed' && back !== null && window.opener === null)) {
+  if (popup !== null && !(popup === 'framed' && back !== null && window.opener === null && !(await isHeard))) {
     await passThrough();
     return say('');
   }
@@ -464,9 +475,9 @@ async function open() {
   );
 }
 
-hearBack(() => {
-  if (popup !== null) return;
-  if (view?.step === 'authorize') void refreshConsent().then((over) => over || pollConsent());
-  else if (view?.step === 'test') show();
-});
+if (popup === null)
+  hearBack(() => {
+    if (view?.step === 'authorize') void refreshConsent().then((over) => over || pollConsent());
+    else if (view?.step === 'test') show();
+  });
 void open();

@@ -88,11 +88,19 @@ function tellBack() {
   window.opener?.postMessage(message, location.origin);
 }
 
+/** True if another window has heard that this one is back, over the channel. @returns {Promise<boolean>} */
+const isHeard = new Promise((resolve) => {
+  channel?.addEventListener('message', ({ data }) => data?.isHeard && resolve(true));
+  setTimeout(() => resolve(false), 1000);
+});
+
 /** @param {() => void} goOn */
 function hearBack(goOn) {
   /** @param {MessageEvent} event */
   const hear = ({ data, origin }) => {
-    if (origin !== location.origin || data?.sessionId !== sessionId) return;
+    if (origin !== location.origin || data?.sessionId !== sessionId || proofs.includes(data.proof)) return;
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel is of its own origin
+    channel?.postMessage({ isHeard: true });
     if (typeof data.proof === 'string') keepProof(data.proof);
     goOn();
   };

@@ -245,7 +245,7 @@ describe('the page of a session', () => {
     },
   );
 
-  it('is sent as at most 30 kB of script, packed and not', async () => {
+  it('is sent as at most 31 kB of script, packed and not', async () => {
     const texts: Record<string, unknown> = JSON.parse(readFileSync('src/connect-page/words.json', 'utf8'));
     const shape = (value: unknown): unknown =>
       typeof value === 'string'
@@ -254,8 +254,8 @@ describe('the page of a session', () => {
     for (const lang of Object.keys(texts)) {
       expect(shape(texts[lang])).toEqual(shape(texts['en']));
       const script = await (await place.api.app.request(`/embed/connect/page.${lang}.js`)).text();
-      expect(script.length).toBeLessThan(30_000);
-      expect(gzipSync(script).length).toBeLessThan(9900);
+      expect(script.length).toBeLessThan(31_000);
+      expect(gzipSync(script).length).toBeLessThan(10_300);
     }
   });
 });
