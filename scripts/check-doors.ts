@@ -95,7 +95,15 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'report-job',
     'select-records',
   ],
-  'src/core/spec/check': ['check', 'document-paths', 'expression-places', 'expressions', 'sizes', 'step-dependencies'],
+  'src/core/spec/check': [
+    'check',
+    'document-paths',
+    'expression-places',
+    'expressions',
+    'fixed-end',
+    'sizes',
+    'step-dependencies',
+  ],
   'src/core/spec/reference': ['json-schema', 'page'],
   'src/core/spec-tests': ['run-spec-tests', 'play-test', 'open-test-source'],
 };

@@ -1,6 +1,7 @@
 import { type Issue, schemaIssue } from '../../errors.ts';
 import { isJsonObject } from '../../json/is-json-object.ts';
 import { type Located, valuesAt } from './document-paths.ts';
+import { hasFixedEnd } from './fixed-end.ts';
 
 export function checkAuth(document: unknown): readonly Issue[] {
   return ['auth', 'resources.*.auth'].flatMap((at) =>
@@ -36,16 +37,6 @@ function addressRule({ path, value }: Located): readonly Issue[] {
     const message = 'has a host that a value decides, which could send the secret of the OAuth app anywhere';
     return [schemaIssue(`${path}.${name}`, `${message}: write it, or the end of it, as text such as .acme.example`)];
   });
-}
-
-/** Two labels at least, so that no value completes a registered name; `.co.uk` and its like are one. */
-const fixedEnd =
-  /^(?:[^{}]*|.*\}\}(?!\.(?:com?|org|net|gov|edu|ac|ne|or|go)\.[a-z]{2}(?::\d+)?$)(?:\.[a-z\d-]+){2,}(?::\d+)?)$/i;
-
-/** Whether no value that stands in a URL decides whose host it is. */
-export function hasFixedEnd(url: string): boolean {
-  const host = /^https?:\/\/(?<host>(?:\{\{.*?\}\}|[^/?#{])+)(?:[/?#]|$)/i.exec(url)?.groups?.['host'];
-  return host !== undefined && !host.includes('@') && fixedEnd.test(host);
 }
 
 /** Refuses account names that nothing keeps, or whose values are tokens: a connection shows them. */

@@ -1,5 +1,5 @@
-import { hasFixedEnd } from '../check/auth.ts';
 import { type Located, requestPaths, textsIn, valuesAt } from '../check/document-paths.ts';
+import { hasFixedEnd } from '../check/fixed-end.ts';
 import type { ConnectorSpec } from '../schema/spec-schema.ts';
 import { isWithin, type Names, valuesNamedAt, valuesNamedIn } from './mentions.ts';
 
