@@ -43,7 +43,9 @@ export function spec(name: string, at: Addresses, parts: Partial<SpecDocument>):
       iconUrl: 'https://docs.example.com/icon.svg',
       tags: ['tag'],
     },
-    connectionParams: [param('databaseUrl', { secret: true })],
+    connectionParams: [
+      param('databaseUrl', { secret: true, example: 'postgres://db/x', helpUrl: 'https://docs.example.com/url' }),
+    ],
     http: { baseUrl: at.api, ...unlimited },
     resources: [simple('items')],
     destination: { kind: 'postgres', url: '{{ secrets.databaseUrl }}', ssl: 'disable' },
