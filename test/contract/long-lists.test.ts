@@ -57,7 +57,8 @@ function withValue(document: unknown, [name, ...rest]: Path, value: unknown): un
 }
 
 const bodies = routes.flatMap((route) =>
-  (route.body && route.bodyName === undefined ? placesIn(route.body) : []).map((place) => ({
+  // The bodies of a connect session need its token.
+  (route.body && route.bodyName === undefined && route.auth === 'api_key' ? placesIn(route.body) : []).map((place) => ({
     ...route,
     place,
     name: `${route.method.toUpperCase()} ${route.path}: ${place.join('.')}`,

@@ -106,7 +106,7 @@ export const connectSessionRoutes = [
       specKey: 'acme-crm',
       displayName: 'Acme of Example Ltd',
       externalCustomerId: 'customer-42',
-      secrets: { databaseUrl: 'postgres://sync:password@db.acme.example/crm' },
+      secrets: { databaseUrl: 'postgresql://sync:password@db.acme.example/crm' },
       schedules: [{ resourceKey: 'contacts', cron: '*/15 * * * *' }],
       resources: ['contacts'],
       allowedOrigins: ['https://app.acme.example'],
