@@ -19,6 +19,11 @@ const reviewed: ReadonlyMap<string, string> = new Map([
   ],
   ['hooks/hook-requests.joinRun', 'the caller has locked the connection, whose requests nobody else gives a run'],
   ['hooks/hook-requests.dropTriggers', 'the caller has locked the connection, whose requests nobody else gives a run'],
+  [
+    'connections/pending-grants.putPendingGrant',
+    'a session keeps its connection; the grant of a slot is replaced whole',
+  ],
+  ['connections/pending-grants.dropGrantsOfSession', 'grants of a session are deleted whatever the others are'],
   ['runs/records/requeue.closeAll', 'only the lane that the attempt holds is read beside the rows'],
   ['runs/run-dimensions.closePartitions', 'the run has ended in this transaction, which has locked it and its lane'],
   ['webhooks/deliveries.lockDeliveryTarget', 'a delivery never gets another event or endpoint'],
