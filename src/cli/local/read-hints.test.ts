@@ -139,3 +139,23 @@ describe('a cursor that bounds nothing', () => {
     expect(hintsOf({ incremental: { ...incremental, clientFilter: true } }, [page(3)])).toEqual([]);
   });
 });
+
+describe('a list of several pages in no order, by a cursor that is no time', () => {
+  const request = { path: '/things', query: { since: '{{ window.from }}' } };
+  const hints = (cursor: object, rest: object = {}, pages = [page(3), page(2)]) =>
+    hintsOf(
+      { request, incremental: { kind: 'cursor', cursor: { field: 'id', ...cursor }, order: 'none', ...rest } },
+      pages,
+    );
+
+  test('is named, as its watermark stays at the first page', () => {
+    expect(hints({ type: 'integer' })).toEqual([expect.stringContaining('set incremental.lookback')]);
+  });
+
+  test('is not named where the order, a lookback, one page or the filter of the service makes it whole', () => {
+    expect(hints({ type: 'integer' }, { order: 'asc' })).toEqual([]);
+    expect(hints({ type: 'integer' }, { lookback: 100 })).toEqual([]);
+    expect(hints({ type: 'integer' }, { clientFilter: true })).toEqual([]);
+    expect(hints({ type: 'integer' }, {}, [page(3)])).toEqual([]);
+  });
+});

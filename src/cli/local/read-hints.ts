@@ -128,6 +128,8 @@ function windowHints(
 /** The watermark of such a read passes only what its first page has. */
 function orderHints({ incremental }: Resource, pages: number): readonly string[] {
   if (incremental?.kind !== 'cursor' || incremental.order !== 'none' || pages < 2) return [];
+  // Such a read begins at the start in any case.
+  if (incremental.clientFilter) return [];
   const { type } = incremental.cursor;
   if ((type !== 'integer' && type !== 'string') || incremental.lookback !== 'PT0S') return [];
   return [
